@@ -230,7 +230,7 @@ static void mark_held(const job *j, uint64_t *const *bits) {
 
 /* Collective; the status is agreed. bits[m] = rows of mode m that have learnt an entry, on every
  * rank. The caller frees them. */
-static amped_status find_touched(const job *j, uint64_t *bits[AMPED_MAX_ORDER]) {
+static amped_status find_learnt_rows(const job *j, uint64_t *bits[AMPED_MAX_ORDER]) {
   const amped_comm *comm = &j->session->comm;
   amped_status status = AMPED_OK;
   for (int m = 0; m < j->head.order; m++)
@@ -249,7 +249,7 @@ static amped_status find_learnt(job *j) {
   amped_status status = AMPED_OK;
   if (j->request.kind != AMPED_BATCH_BY && j->request.kind != AMPED_BATCH_BOXES)
     return AMPED_OK;
-  AMPED_TRY(find_touched(j, j->learnt));
+  AMPED_TRY(find_learnt_rows(j, j->learnt));
   if (comm->rank == 0)
     status = amped_stream_cells_read(&j->cells);
   if (comm->rank == 0 && status == AMPED_OK)
@@ -268,7 +268,7 @@ static amped_status drop_unlearnt(job *j) {
   if (comm->rank == 0)
     status = amped_stream_cells_read(&j->cells);
   status = amped_comm_agree(comm, status);
-  AMPED_NEXT(status, find_touched(j, bits));
+  AMPED_NEXT(status, find_learnt_rows(j, bits));
   if (comm->rank == 0 && status == AMPED_OK) {
     mark_held(j, bits);
     amped_stream_cells_drop(&j->cells, bits);

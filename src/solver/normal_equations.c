@@ -119,14 +119,21 @@ static void scale_both(int ncomps, const double *scale, const double *a, double 
       out[i * n + j] = a[i * n + j] * scale[i] * scale[j];
 }
 
+bool amped_gram_is_finite(int ncomps, const double *v) {
+  const size_t n = (size_t)ncomps;
+  size_t i = 0;
+  while (i < n * n && isfinite(v[i]))
+    i++;
+  return i == n * n;
+}
+
 amped_status amped_gram_check(int ncomps, const double *v) {
-  size_t n = (size_t)ncomps;
-  for (size_t i = 0; i < n * n; i++)
-    if (!isfinite(v[i]))
-      return amped_error(AMPED_FAILED, NULL,
-                         "the factors overflowed (a gram matrix is not finite); scale the tensor's "
-                         "values, or try another --seed, or --precision=double in place of float");
-  return AMPED_OK;
+  return amped_gram_is_finite(ncomps, v)
+             ? AMPED_OK
+             : amped_error(AMPED_FAILED, NULL,
+                           "the factors overflowed (a gram matrix is not finite); scale the "
+                           "tensor's values, or try another --seed, or --precision=double in place "
+                           "of float");
 }
 
 static double least_of(int ncomps, amped_vtype precision) {

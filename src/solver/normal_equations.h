@@ -11,7 +11,8 @@
 #include "base/status.h"
 #include "base/types.h"
 
-/* Returns AMPED_FAILED if v (ncomps x ncomps) is not finite: the factors overflowed. */
+/* Is v (ncomps x ncomps) finite? If not, amped_gram_check fails: the factors overflowed. */
+bool amped_gram_is_finite(int ncomps, const double *v);
 amped_status amped_gram_check(int ncomps, const double *v);
 
 /* v = element-wise product of grams[m] over all modes but `mode` (mode -1: over all). */

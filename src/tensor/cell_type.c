@@ -136,7 +136,7 @@ static double round_cell(amped_cell_type type, long double exact) {
   return nearbyint(x / unit) * unit;
 }
 
-/* Places of the cells, `count` of them at most BLOCK, on one side of a range. */
+/* For each of at most BLOCK cells: is it within a range? */
 typedef struct places {
   bool in[BLOCK];
 } places;
@@ -165,23 +165,25 @@ static void compare_doubles(const void *cells, amped_cell_type type, uint64_t co
 DEFINE_COMPARE(int64_t, INT64_MIN, INT64_MAX)
 DEFINE_COMPARE(uint64_t, 0, UINT64_MAX)
 
-static void compare(const void *cells, amped_cell_type type, uint64_t count, amped_cell_range range,
-                    places *out) {
+/* Compare cells from `from` on, at most BLOCK of them; returns their number. */
+static uint64_t compare(const void *cells, amped_cell_type type, uint64_t from, uint64_t count,
+                        amped_cell_range range, places *out) {
+  const void *first = (const char *)cells + from * amped_cell_bytes(type);
+  const uint64_t n = count - from < BLOCK ? count - from : BLOCK;
   if (type == AMPED_CELL_I64)
-    compare_int64_t(cells, count, range, out);
+    compare_int64_t(first, n, range, out);
   else if (type == AMPED_CELL_U64)
-    compare_uint64_t(cells, count, range, out);
+    compare_uint64_t(first, n, range, out);
   else
-    compare_doubles(cells, type, count, range, out);
+    compare_doubles(first, type, n, range, out);
+  return n;
 }
 
 uint64_t amped_cells_find(const void *cells, amped_cell_type type, uint64_t count,
                           amped_cell_range range, bool within) {
-  const uint64_t bytes = amped_cell_bytes(type);
   places p;
-  for (uint64_t from = 0; from < count; from += BLOCK) {
-    const uint64_t n = count - from < BLOCK ? count - from : BLOCK;
-    compare((const char *)cells + from * bytes, type, n, range, &p);
+  for (uint64_t from = 0, n = 0; from < count; from += n) {
+    n = compare(cells, type, from, count, range, &p);
     for (uint64_t i = 0; i < n; i++)
       if (p.in[i] == within)
         return from + i;
@@ -191,13 +193,10 @@ uint64_t amped_cells_find(const void *cells, amped_cell_type type, uint64_t coun
 
 void amped_cells_blank(const void *cells, amped_cell_type type, uint64_t count,
                        amped_cell_range range, bool within, double *values) {
-  const uint64_t bytes = amped_cell_bytes(type);
   places p;
-  for (uint64_t from = 0; from < count; from += BLOCK) {
-    const uint64_t n = count - from < BLOCK ? count - from : BLOCK;
-    compare((const char *)cells + from * bytes, type, n, range, &p);
+  for (uint64_t from = 0, n = 0; from < count; from += n) {
+    n = compare(cells, type, from, count, range, &p);
     for (uint64_t i = 0; i < n; i++)
-      if (p.in[i] == within)
-        values[from + i] = (double)NAN;
+      values[from + i] = p.in[i] == within ? (double)NAN : values[from + i];
   }
 }

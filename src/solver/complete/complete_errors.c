@@ -1,7 +1,16 @@
 /* Completion errors: at entry sets, or at nonzeros that are held out. */
 #include "solver/complete/complete_errors.h"
 
+#include <math.h>
 #include <string.h>
+
+/* Errors at the entries of `all` without `part`, which are some of them. */
+static amped_errors errors_without(const amped_errors *all, const amped_errors *part) {
+  return (amped_errors){.count = all->count - part->count,
+                        .squares = fmax(all->squares - part->squares, 0.0),
+                        .absolute = fmax(all->absolute - part->absolute, 0.0),
+                        .clipped = fmax(all->clipped - part->clipped, 0.0)};
+}
 
 /* Sum the errors at held-out nonzeros. In unlearnt ones the mean stands for the rows of the pass
  * over nonzeros. */
@@ -21,7 +30,7 @@ static amped_status held_errors(const amped_context *context, const amped_comple
       amped_entry_set_errors(context, p->unlearnt, fit, &p->fixed, NULL, least, most, &as_fitted));
   AMPED_TRY(amped_entry_set_errors(context, p->unlearnt, fit, &p->fixed, means, least, most,
                                    &as_predicted));
-  out->all = amped_errors_without(&out->all, &as_fitted.all);
+  out->all = errors_without(&out->all, &as_fitted.all);
   out->all.count += as_predicted.all.count;
   out->all.squares += as_predicted.all.squares;
   out->all.absolute += as_predicted.all.absolute;

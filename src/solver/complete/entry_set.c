@@ -200,13 +200,6 @@ amped_status amped_entry_set_errors(const amped_context *context, const amped_en
   return AMPED_OK;
 }
 
-amped_errors amped_errors_without(const amped_errors *all, const amped_errors *part) {
-  return (amped_errors){.count = all->count - part->count,
-                        .squares = fmax(all->squares - part->squares, 0.0),
-                        .absolute = fmax(all->absolute - part->absolute, 0.0),
-                        .clipped = fmax(all->clipped - part->clipped, 0.0)};
-}
-
 double amped_errors_rmse(const amped_errors *e) {
   return e->count > 0 ? sqrt(e->squares / (double)e->count) : (double)NAN;
 }

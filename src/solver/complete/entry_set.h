@@ -75,8 +75,6 @@ void amped_errors_sum(const amped_comm *comm, amped_errors *errors);
 
 /* Root mean squares; NaN without entries. */
 double amped_errors_rmse(const amped_errors *errors);
-/* Returns the errors at the entries of `all` without `part`, which are some of them. */
-amped_errors amped_errors_without(const amped_errors *all, const amped_errors *part);
 double amped_errors_clipped_rmse(const amped_errors *errors);
 
 #endif

@@ -349,12 +349,13 @@ static amped_status find_mode(work *w, int mode, amped_gap_errors *out) {
   const uint64_t block = plan->modes[mode].rows.block_rows;
   double *own = NULL;
   find_all(w, mode);
+  for (uint64_t i = 0; i < plan->dims[mode]; i++)
+    out->cells[mode][i] = w->listed[mode][amped_plan_position(plan, mode, i)];
   AMPED_TRY(amped_alloc(&own, 2 * block, sizeof *own, what));
   const amped_status status = find_own(w, mode, own, own + block);
   if (status == AMPED_OK) {
     spread(plan, mode, own, out->rmse[mode]);
     spread(plan, mode, own + block, out->known[mode]);
-    spread(plan, mode, w->listed[mode] + (uint64_t)plan->rank * block, out->cells[mode]);
   }
   amped_free(own);
   return status;
@@ -369,7 +370,6 @@ static amped_status find_modes(work *w, amped_gap_errors *out) {
   for (int m = 0; m < plan->order; m++) {
     sum_over_ranks(w->context->comm, out->rmse[m], plan->dims[m]);
     sum_over_ranks(w->context->comm, out->known[m], plan->dims[m]);
-    sum_over_ranks(w->context->comm, out->cells[m], plan->dims[m]);
   }
   return AMPED_OK;
 }

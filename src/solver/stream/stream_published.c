@@ -2,7 +2,6 @@
 #include "solver/stream/stream_published.h"
 
 #include <cblas.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/blas.h"
@@ -178,14 +177,12 @@ static void find_grams(const work *w, int mode) {
 
 /* The recursion has no penalty: it divides by the gram of a component that has almost vanished. */
 static amped_status check_product(const work *w) {
-  bool finite = true;
-  for (int i = 0; i < w->components * w->components; i++)
-    finite = finite && isfinite(w->product[i]);
-  return finite ? AMPED_OK
-                : amped_error(AMPED_FAILED, NULL,
-                              "the rows of a published history overflowed in a batch, as they do "
-                              "after a component that has almost vanished; begin the state with "
-                              "fewer components, a lower --reg or --precision=double");
+  return amped_gram_is_finite(w->components, w->product)
+             ? AMPED_OK
+             : amped_error(AMPED_FAILED, NULL,
+                           "the rows of a published history overflowed in a batch, as they do "
+                           "after a component that has almost vanished; begin the state with "
+                           "fewer components, a lower --reg or --precision=double");
 }
 
 /* Find the matrices of an update; they are the same on every rank. */
