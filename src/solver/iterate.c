@@ -7,6 +7,7 @@
 #include "base/buffers.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "base/timer.h"
 #include "base/trace.h"
 
@@ -19,7 +20,6 @@ amped_status amped_solver_result_create(const amped_context *context, const ampe
   memset(result, 0, sizeof *result);
   result->objective = (double)NAN;
   result->metric = solver->metric;
-  result->higher_is_better = solver->higher_is_better;
   if (start != NULL && start->sweeps > most)
     most = start->sweeps;
   amped_facts_begin(&result->facts, NULL);
@@ -50,7 +50,7 @@ bool amped_solver_result_is_better(const amped_solver_result *a, const amped_sol
   double right = amped_solver_result_value(b);
   if (!isnan(a->objective) && !isnan(b->objective))
     return a->objective < b->objective;
-  return a->higher_is_better ? left > right : left < right;
+  return amped_metric_rises(a->metric) ? left > right : left < right;
 }
 
 /* Warn once, in one line, that --tol asks for changes that rounding hides. */

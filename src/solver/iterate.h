@@ -45,7 +45,6 @@ typedef struct amped_sweep {
 typedef struct amped_solver {
   const char *metric;
   const char *facts_name; /* name of a sweep's facts in JSON */
-  bool higher_is_better;
   bool has_grams;    /* grams are part of its state */
   bool has_numbers;  /* numbers are part of its state */
   bool keeps_second; /* its state has a second set of factors */
@@ -94,7 +93,6 @@ typedef struct amped_iterate_options {
 
 typedef struct amped_solver_result {
   const char *metric;
-  bool higher_is_better;
   double *weights; /* [ncomps]; 0 until a sweep or options->start sets them */
   double *history; /* [sweeps] metric; the last one after finish */
   double moved;    /* change of the last metric by finish */

@@ -156,6 +156,13 @@ expect 2 "is an input" "$amped" plot one.json two.json -o two.json
 expect 3 "has several decompositions" "$amped" plot one.json several.json -o no.gp
 expect 0 "" on 1 complete first.tns --rank=2 --reg=1 --iters=2 --holdout=0 --nowrite --json=complete.json -q
 expect 3 "has the metric" "$amped" plot one.json complete.json -o no.gp
+# Errors that rise again at the end: the least is the best.
+for value in 0.5 0.3 0.6; do
+  echo "{\"event\":\"iteration\",\"sweep\":$((sweep = ${sweep:-0} + 1)),\"metric\":\"rmse\",\"rmse\":$value,\"seconds\":1," \
+    '"mttkrp_seconds":{"min":1,"mean":1,"max":1},"solve_seconds":0,"exchange_seconds":0}'
+done >rises.json
+expect 0 "" "$amped" plot rises.json rises.json -o rises.gp
+same "the least error has the distance 0" "$(rows rises.gp run0 | cut -f 4 | tr '\n' ' ')" "0.2 0 0.3 "
 absent no.gp
 
 # A picture writes no other file, and leaves none.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/metric.h"
 #include "cli/plot/plot_run.h"
 #include "cli/plot/plot_sweeps.h"
 
@@ -25,7 +26,6 @@ typedef struct runs {
   amped_plot_sweeps all[AMPED_PLOT_RUNS];
   char names[AMPED_PLOT_RUNS][AMPED_PLOT_TEXT_BYTES];
   int count;
-  bool higher; /* higher values are better: the first run's values rise */
 } runs;
 
 /* The file's name without folders and suffix. */
@@ -57,16 +57,16 @@ static amped_status read_runs(runs *r, const char *const *paths, int count) {
     AMPED_TRY(check_run(r, s, paths[r->count]));
     name_run(paths[r->count], r->names[r->count]);
   }
-  r->higher = r->all[0].all[r->all[0].count - 1].value >= r->all[0].all[0].value;
   return AMPED_OK;
 }
 
 static double best_of(const runs *r) {
+  const bool rises = amped_metric_rises(r->all[0].metric);
   double best = r->all[0].all[0].value;
   for (int k = 0; k < r->count; k++)
     for (uint64_t i = 0; i < r->all[k].count; i++) {
       const double value = r->all[k].all[i].value;
-      best = r->higher ? fmax(best, value) : fmin(best, value);
+      best = rises ? fmax(best, value) : fmin(best, value);
     }
   return best;
 }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "base/timer.h"
 #include "base/trace.h"
 #include "solver/complete/complete_errors.h"
@@ -210,7 +211,7 @@ static amped_status keep_best(search *s, double value) {
   amped_complete_best *b = s->best;
   const double mine = choice_of(s, &s->sweep);
   const double best = choice_of(s, &b->sweep);
-  s->sweep.is_best = !b->found || (s->solver->higher_is_better ? mine > best : mine < best);
+  s->sweep.is_best = !b->found || (amped_metric_rises(s->solver->metric) ? mine > best : mine < best);
   if (!s->sweep.is_best)
     return AMPED_OK;
   AMPED_TRY(amped_saved_factors_take(s->context, s->ones, &b->factors));
@@ -236,7 +237,7 @@ static uint64_t best_sweep_of(const search *s, const amped_solver_result *r) {
   if (isnan(number_of(s, &s->sweep.validate, &s->sweep.validate_ranks)) && s->lowest_sweep > 0)
     return s->lowest_sweep;
   for (uint64_t i = 1; i < r->sweeps; i++)
-    if (r->higher_is_better ? r->history[i] > r->history[best] : r->history[i] < r->history[best])
+    if (amped_metric_rises(r->metric) ? r->history[i] > r->history[best] : r->history[i] < r->history[best])
       best = i;
   return best + 1;
 }
@@ -257,7 +258,7 @@ static void count_stale(search *s) {
   const double value = choice_of(s, &s->sweep);
   const double tol = s->problem->tol;
   const bool fell =
-      s->solver->higher_is_better ? value > s->mark * (1.0 + tol) : value < s->mark * (1.0 - tol);
+      amped_metric_rises(s->solver->metric) ? value > s->mark * (1.0 + tol) : value < s->mark * (1.0 - tol);
   if (fell)
     s->mark = value;
   s->stale = fell || waits_for_penalty(s) ? 0 : s->stale + 1;
@@ -269,7 +270,7 @@ static void count_stale(search *s) {
 static amped_race race_of(const search *s) {
   const amped_complete_best *b = s->best;
   return (amped_race){.zero = error_of_zero(s->problem),
-                      .higher = s->solver->higher_is_better,
+                      .higher = amped_metric_rises(s->solver->metric),
                       .patience = s->problem->options->patience,
                       .tol = s->problem->tol,
                       .best = {.found = b->found && b->sweep.run != s->sweep.run,
@@ -651,7 +652,6 @@ static const amped_solver by_error = {.metric = "rmse",
                                       .view = view,
                                       .stop = stop};
 static const amped_solver by_ranks = {.metric = "ndcg",
-                                      .higher_is_better = true,
                                       .has_numbers = true,
                                       .keeps_second = true,
                                       .sweep = sweep,
@@ -719,7 +719,7 @@ static amped_status run(search *s, int number) {
     s->sweeps = 0;
     s->lowest_sweep = 0;
     s->stale = 0;
-    s->mark = s->solver->higher_is_better ? -INFINITY : INFINITY;
+    s->mark = amped_metric_rises(s->solver->metric) ? -INFINITY : INFINITY;
     const double reg = amped_complete_reg(s->problem->options, number, 1);
     for (int i = 0; i < s->method->number_count; i++)
       s->method->numbers(s->made)[i] = 0.0;

@@ -544,7 +544,6 @@ static void tell(const void *self, amped_facts *facts) {
 
 const amped_solver amped_cpd_als_solver = {.metric = "fit",
                                            .facts_name = "step",
-                                           .higher_is_better = true,
                                            .has_grams = true,
                                            .sweep_all = sweep_all,
                                            .view = view,
@@ -554,7 +553,6 @@ const amped_solver amped_cpd_als_solver = {.metric = "fit",
 
 static const amped_solver accelerated = {.metric = "fit",
                                          .facts_name = "step",
-                                         .higher_is_better = true,
                                          .has_grams = true,
                                          .has_numbers = true,
                                          .keeps_second = true,

@@ -592,7 +592,6 @@ static void tell(const void *self, amped_facts *facts) {
 
 const amped_solver amped_cpd_lm_solver = {.metric = "fit",
                                           .facts_name = "step",
-                                          .higher_is_better = true,
                                           .has_grams = true,
                                           .has_numbers = true,
                                           .sweep = sweep,

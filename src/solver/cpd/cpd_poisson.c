@@ -571,7 +571,6 @@ static void tell(const void *self, amped_facts *facts) {
 
 static const amped_solver plain = {.metric = "explained",
                                    .facts_name = "step",
-                                   .higher_is_better = true,
                                    .has_numbers = true,
                                    .sweep = sweep,
                                    .view = view,
@@ -581,7 +580,6 @@ static const amped_solver plain = {.metric = "explained",
 
 static const amped_solver accelerated = {.metric = "explained",
                                          .facts_name = "step",
-                                         .higher_is_better = true,
                                          .has_numbers = true,
                                          .keeps_second = true,
                                          .sweep = sweep,

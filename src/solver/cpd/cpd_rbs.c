@@ -494,7 +494,6 @@ static const char *stop(const void *self) {
 
 const amped_solver amped_cpd_rbs_solver = {.metric = "fit",
                                            .facts_name = "sampling",
-                                           .higher_is_better = true,
                                            .has_grams = true,
                                            .has_numbers = true,
                                            .sweep = sweep,
@@ -801,7 +800,6 @@ static amped_status sweep_outside(void *self, amped_sweep *s) {
 
 static const amped_solver outside_solver = {.metric = "fit",
                                             .facts_name = "sampling",
-                                            .higher_is_better = true,
                                             .has_grams = true,
                                             .has_numbers = true,
                                             .sweep = sweep_outside,

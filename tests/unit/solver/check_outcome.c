@@ -6,7 +6,6 @@
 
 static amped_solver_result a_result(double *history, uint64_t sweeps, const char *reason) {
   return (amped_solver_result){.metric = "fit",
-                               .higher_is_better = true,
                                .history = history,
                                .sweeps = sweeps,
                                .stop_reason = reason};
