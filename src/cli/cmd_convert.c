@@ -624,24 +624,31 @@ static amped_status tell_tables(const char *path) {
   return AMPED_OK;
 }
 
-/* Check that the output files may be replaced: a table of the factors and one of the weights, or a
- * file for each array. */
-static amped_status check_result_files(const amped_options *o, int order,
-                                       const amped_completion *c) {
+/* Refuse a name of an output that is the input's as well, or that of --json, or of a file that may not
+ * be replaced. */
+static amped_status check_result_file(const amped_options *o, const amped_json *json,
+                                      const char *name) {
   amped_output found;
+  if (amped_file_is_one(o->args[0], name))
+    return amped_error(AMPED_USAGE, name, "is the input as well; name another output");
+  AMPED_TRY(amped_json_apart(json, name));
+  return amped_output_look(name, AMPED_OUTPUT_PLAIN, o->overwrite, &found);
+}
+
+/* Check the output files: a table of the factors and one of the weights, or a file for each
+ * array. */
+static amped_status check_result_files(const amped_options *o, const amped_json *json, int order,
+                                       const amped_completion *c) {
+  const bool is_table = amped_table_named(o->args[1]);
+  const int count = is_table ? 1 : amped_io_result_files(order, c);
   amped_status status = AMPED_OK;
-  if (amped_table_named(o->args[1])) {
-    char *weights = NULL;
-    AMPED_TRY(amped_output_look(o->args[1], AMPED_OUTPUT_PLAIN, o->overwrite, &found));
-    AMPED_TRY(amped_table_weights_name(o->args[1], &weights));
-    status = amped_output_look(weights, AMPED_OUTPUT_PLAIN, o->overwrite, &found);
-    amped_free(weights);
-    return status;
-  }
-  for (int i = 0; i < amped_io_result_files(order, c) && status == AMPED_OK; i++) {
+  if (is_table)
+    AMPED_TRY(check_result_file(o, json, o->args[1]));
+  for (int i = 0; i < count && status == AMPED_OK; i++) {
     char *name = NULL;
-    AMPED_TRY(amped_io_result_name(o->args[1], order, i, &name));
-    status = amped_output_look(name, AMPED_OUTPUT_PLAIN, o->overwrite, &found);
+    AMPED_TRY(is_table ? amped_table_weights_name(o->args[1], &name)
+                       : amped_io_result_name(o->args[1], order, i, &name));
+    status = check_result_file(o, json, name);
     amped_free(name);
   }
   return status;
@@ -684,7 +691,7 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   amped_fact(&f, "dims", amped_json_counts(k.dims, k.order), "%s, ",
              amped_format_dims(dims, k.order, k.dims));
   amped_fact(&f, "ncomps", json_integer(k.ncomps), "%d components\n", k.ncomps);
-  AMPED_GO(out, check_result_files(o, k.order, c));
+  AMPED_GO(out, check_result_files(o, json, k.order, c));
   AMPED_GO(out, amped_io_result_write(out, &k, c));
   if (!amped_table_named(out))
     AMPED_GO(out, warn_of_labels(out, k.order, k.labels));

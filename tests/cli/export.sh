@@ -90,4 +90,11 @@ for out in mixed.npy mixed.tns; do
 done
 "$amped" convert plain.cpd.h5 p.npy 2>&1 | grep -q "left out" && fail "no labels are left out" || pass
 expect 2 "name OUT.csv" "$amped" convert in.cpd.h5 r.xls
+# A derived name is neither the input nor the file of --json.
+for pair in y.csv:y.weights.csv y.npy:y.mode1.npy; do
+  expect 2 "named for two outputs" "$amped" convert in.cpd.h5 "${pair%:*}" --json="${pair#*:}"
+  rm -f "${pair#*:}"
+  ln -s in.cpd.h5 "${pair#*:}"
+  expect 2 "is the input as well" "$amped" convert in.cpd.h5 "${pair%:*}" --overwrite
+done
 finish

@@ -230,6 +230,22 @@ for how in momentum none; do
     expect 0 "" h5diff whole.h5 parts.h5 "/$k"
   done
 done
+# A run that goes on measures the violation again, and one that --kkt ended has the same end.
+kkt="cpd planted.tns --rank=5 --starts=1 --seed=3 --iters=3000 --tol=0 --kkt=1e-3 --deterministic $poisson"
+# shellcheck disable=SC2086
+{
+  expect 0 "" on 1 $kkt -o whole.h5
+  rm -f state.h5*
+  expect 0 "" on 1 $kkt --iters=8 --checkpoint=state.h5 --checkpoint-every=1 --nowrite
+  expect 0 "" on 1 $kkt --checkpoint=state.h5 --resume -o parts.h5
+  for k in weights factors/0 explained; do
+    expect 0 "" h5diff whole.h5 parts.h5 "/$k"
+  done
+  expect 0 "(--kkt reached" on 1 $kkt --checkpoint=state.h5 --resume -o again.h5
+  expect 0 "" h5diff parts.h5 again.h5 /explained
+}
+rm -f state.h5*
+on 2 cpd four.tns --rank=3 --iters=11 --tol=0 --loss=poisson --accelerate=none --checkpoint=state.h5 --nowrite -q
 expect 3 "began with --loss=poisson; use that" on 2 cpd four.tns --rank=3 --accelerate=none --checkpoint=state.h5 \
   --resume --nowrite -q
 expect 0 "after [0-9]* sweeps* (--time is over" on 2 cpd four.tns --rank=3 --iters=1000000 --tol=0 --time=0.2 \

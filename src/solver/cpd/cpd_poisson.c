@@ -1,6 +1,7 @@
 /* Poisson CP: sweeps, steps, their refusal, and the final measurement. */
 #include "solver/cpd/cpd_poisson.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -81,8 +82,13 @@ typedef struct poisson {
   bool failed;      /* the ranks have agreed on a failure */
 } poisson;
 
+/* The numbers, the arrays after them, and the last sweep's violation. */
 static uint64_t number_count(const amped_plan *plan) {
-  return ARRAYS + (2 * (uint64_t)plan->order + 1) * (uint64_t)plan->ncomps;
+  return ARRAYS + (2 * (uint64_t)plan->order + 1) * (uint64_t)plan->ncomps + 1;
+}
+
+static double *last_violation(const poisson *p) {
+  return p->numbers + number_count(p->context->plan) - 1;
 }
 
 static double *weights_before(const poisson *p) {
@@ -487,7 +493,7 @@ static amped_status sweep(void *self, amped_sweep *s) {
   AMPED_TRY(begin_sweep(p, s->number));
   t.solve += amped_time() - began;
   AMPED_TRY(update_modes(p, &t, s->modes));
-  p->worst = worst_violation(p);
+  p->worst = *last_violation(p) = worst_violation(p);
   /* Entries that the last mode raised are not in its ratios. */
   if (p->summed[2 * p->context->plan->ncomps + RAISES] > 0.0)
     AMPED_TRY(measure_mode(p, p->context->plan->order - 1, &t));
@@ -707,9 +713,10 @@ static amped_status begin_new(poisson *p) {
   return take_start(p);
 }
 
-/* Check the numbers, which come from a file. */
+/* Check the numbers, which come from a file. Those of earlier versions end before the violation. */
 static amped_status check_numbers(const poisson *p, const amped_solver_state *start) {
-  bool wrong = start->number_count != number_count(p->context->plan);
+  const uint64_t count = number_count(p->context->plan);
+  bool wrong = start->number_count != count && start->number_count != count - 1;
   for (uint64_t i = 0; i < start->number_count && !wrong; i++)
     wrong = !isfinite(start->numbers[i]) || (i != DEVIANCE && start->numbers[i] < 0.0);
   wrong = wrong || !(start->numbers[ACCEPTED] <= MOST_SWEEPS) ||
@@ -724,7 +731,9 @@ static amped_status resume(poisson *p, const amped_solver_state *start,
                            const amped_saved_factors *before) {
   amped_status status = check_numbers(p, start);
   AMPED_TRY(amped_comm_agree(p->context->comm, status));
-  memcpy(p->numbers, start->numbers, number_count(p->context->plan) * sizeof *p->numbers);
+  *last_violation(p) = DBL_MAX; /* unless the file has it */
+  memcpy(p->numbers, start->numbers, start->number_count * sizeof *p->numbers);
+  p->worst = *last_violation(p);
   p->model.total = p->numbers[TOTAL];
   if (p->how->accelerate == AMPED_ACCELERATE_NONE)
     return AMPED_OK;
