@@ -37,7 +37,8 @@ typedef struct job {
   amped_session_options session_options; /* the user's options, with the column of biases */
   amped_complete_files files;
   amped_complete_init init;
-  bool has_labels; /* `labels` are taken */
+  bool has_labels;      /* `labels` are taken */
+  amped_status unsaved; /* agreed: the first failure of a checkpoint, which loses no best model */
   amped_session *session;
   amped_cpd_outputs outputs;
   amped_labels labels[AMPED_MAX_ORDER]; /* on rank 0 */
@@ -338,8 +339,13 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep,
   uint64_t caught = amped_signals_caught() != NULL;
   AMPED_TRY(amped_completion_report_sweep(j->session, sweep, details,
                                           is_brief(j) ? AMPED_NO_LINES : j->o->cpd.every));
-  if (j->checkpoint != NULL)
-    return amped_checkpoint_sweep(j->checkpoint, sweep);
+  if (j->checkpoint != NULL) {
+    const amped_status status = amped_checkpoint_sweep(j->checkpoint, sweep);
+    if (status == AMPED_OK || status == AMPED_STOPPED)
+      return status;
+    j->unsaved = status;
+    return AMPED_STOPPED; /* the best model so far can still be written */
+  }
   amped_comm_sum_u64(&j->session->comm, &caught, 1);
   return caught > 0 ? AMPED_STOPPED : AMPED_OK;
 }
@@ -469,8 +475,9 @@ static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   const amped_complete_hooks hooks = {
       .begin = begin_run, .end = end_run, .after_sweep = after_sweep, .context = j};
   const amped_context context = amped_session_context(j->session);
-  const amped_checkpoint_recipe recipe = {
-      .method = NULL, .fixed = j->init.fixed.modes != 0 ? j->init.fixed.key : NULL};
+  const amped_checkpoint_recipe recipe = {.fixed =
+                                              j->init.fixed.modes != 0 ? j->init.fixed.key : NULL,
+                                          .init = amped_init_name(j->session->options)};
   amped_solver_state state = {.order = 0};
   bool resumed = false;
   amped_status status = AMPED_OK;
@@ -482,7 +489,7 @@ static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   AMPED_GO(done, amped_complete_search(&context, &j->problem, &hooks, resumed ? &state : NULL, best,
                                        seconds));
   if (j->checkpoint != NULL)
-    status = amped_checkpoint_wait(j->checkpoint);
+    AMPED_ALSO(j->unsaved, amped_checkpoint_wait(j->checkpoint));
 done:
   amped_checkpoint_close(j->checkpoint);
   j->checkpoint = NULL;
@@ -501,10 +508,12 @@ static amped_status complete(job *j, int i) {
     amped_status finished = finish_search(j, i, &best, seconds);
     status = finished != AMPED_OK ? finished : status;
   }
-  if (status == AMPED_STOPPED)
+  if (status == AMPED_STOPPED && j->unsaved == AMPED_OK)
     status = tell_stopped(j, i, &best);
+  else if (status == AMPED_STOPPED && best.found && !j->o->nowrite)
+    amped_say("the best model so far: %s", j->outputs.results[i].path);
   amped_complete_best_free(&best);
-  return status;
+  return j->unsaved != AMPED_OK ? j->unsaved : status;
 }
 
 /* Collective, before the first sweep: check that there is enough disk space. */

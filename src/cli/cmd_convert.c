@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/completion_text.h"
 #include "cli/convert_dense.h"
+#include "cli/input_files.h"
 #include "cli/option_rules.h"
 #include "tensor/compaction.h"
 #include "tensor/format.h"
@@ -72,10 +73,8 @@ static const char *plural(uint64_t n) {
 }
 
 static amped_status check_names(const amped_options *o) {
-  const char *in = o->args[0];
   const char *out = o->args[1];
-  if (!is_standard(in) && amped_file_is_one(in, out))
-    return amped_error(AMPED_USAGE, out, "is the input as well; name another output");
+  AMPED_TRY(amped_input_files_check_apart(o, out, NULL));
   if (is_standard(out) && o->json != NULL && is_standard(o->json))
     return amped_error(AMPED_USAGE, NULL,
                        "the tensor and --json=- would mix on standard output; name a file for one");
@@ -624,13 +623,12 @@ static amped_status tell_tables(const char *path) {
   return AMPED_OK;
 }
 
-/* Refuse a name of an output that is the input's as well, or that of --json, or of a file that may not
- * be replaced. */
+/* Refuse a name of an output that is the input's as well, or that of --json, or of a file that may
+ * not be replaced. */
 static amped_status check_result_file(const amped_options *o, const amped_json *json,
                                       const char *name) {
   amped_output found;
-  if (amped_file_is_one(o->args[0], name))
-    return amped_error(AMPED_USAGE, name, "is the input as well; name another output");
+  AMPED_TRY(amped_input_files_check_apart(o, name, NULL));
   AMPED_TRY(amped_json_apart(json, name));
   return amped_output_look(name, AMPED_OUTPUT_PLAIN, o->overwrite, &found);
 }

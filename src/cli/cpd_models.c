@@ -216,14 +216,15 @@ static amped_status stop_models(const model *models, const int *numbers, int cou
     AMPED_TRY(amped_checkpoint_save_model(models[numbers[k]].checkpoint, sweeps[k].state));
   if (saves && j->session->comm.rank == 0)
     status = amped_error(AMPED_STOPPED, j->o->checkpoint.file,
-                         "names the checkpoints of %d models that had not ended; a signal stopped "
-                         "them; continue with --resume",
-                         count);
+                         "names the checkpoint%s of %d model%s that had not ended; a signal "
+                         "stopped the run; continue with --resume",
+                         count > 1 ? "s" : "", count, count > 1 ? "s" : "");
   return amped_comm_agree(&j->session->comm, status);
 }
 
 /* Report a sweep, and stop after a signal. A single decomposition stops only if it has a checkpoint
- * or --on-signal=result; several decompositions always do. */
+ * or --on-signal=result; several decompositions always do. If a checkpoint cannot be written, the
+ * result so far still can. */
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   const model *m = context;
   job *j = m->j;
@@ -240,14 +241,14 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
     status = amped_checkpoint_sweep(m->checkpoint, sweep);
   if (status == AMPED_OK && m->is_alone && is_stopped(m))
     status = stop_models(m, &(int){0}, 1, sweep);
-  if (status != AMPED_STOPPED || !j->o->checkpoint.result_on_signal)
+  if (status == AMPED_OK || !j->o->checkpoint.result_on_signal)
     return status;
   AMPED_TRY(save_partial(j, sweep->state));
-  if (j->session->comm.rank > 0)
-    return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
-  if (m->checkpoint != NULL) /* the checkpoint's error ends the run */
+  if (m->checkpoint != NULL) { /* its line ends the run */
     amped_say("result so far: %s", j->outputs.partial.path);
-  else
+    return status;
+  }
+  if (j->session->comm.rank == 0)
     (void)amped_error(AMPED_STOPPED, j->outputs.partial.path,
                       "holds the result after sweep %" PRIu64
                       "; a signal stopped the run; --init continues from it, with another -o",
@@ -498,12 +499,13 @@ static amped_status open_checkpoint(model *m, bool *resumed) {
   job *j = m->j;
   const amped_options *o = j->o;
   const amped_cpd_method *method = amped_cpd_method_of(&o->cpd);
-  const amped_checkpoint_recipe recipe = {.method =
-                                              o->cpd.method == AMPED_CPD_ALS ? NULL : method->name,
-                                          .loss = amped_loss_name(&o->cpd),
-                                          .accelerate = amped_accelerate_name(o->cpd.accelerate),
-                                          .rows = j->rows_key,
-                                          .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL};
+  const amped_checkpoint_recipe recipe = {
+      .method = o->cpd.method == AMPED_CPD_ALS ? NULL : method->name,
+      .loss = amped_loss_name(&o->cpd),
+      .accelerate = amped_accelerate_name(o->cpd.accelerate),
+      .rows = j->rows_key,
+      .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL,
+      .init = o->session.init != NULL ? o->session.init : amped_init_word(is_normal_start(m))};
   *resumed = false;
   if (o->checkpoint.file == NULL)
     return AMPED_OK;
@@ -512,7 +514,6 @@ static amped_status open_checkpoint(model *m, bool *resumed) {
   m->one = (amped_checkpoint_model){.context = &m->context,
                                     .file = m->file,
                                     .seed = seed_of(m),
-                                    .init = amped_init_word(is_normal_start(m)),
                                     .is_quiet = is_brief(o),
                                     .writer = &j->writer};
   AMPED_TRY(amped_checkpoint_open_model(j->session, &o->checkpoint, method->solver(&o->cpd),
@@ -571,10 +572,9 @@ static amped_status run_alone(group *g) {
   if (is_brief(o))
     amped_progress_end();
   AMPED_TRY(status);
-  if (m->checkpoint != NULL)
-    status = amped_checkpoint_wait(m->checkpoint);
-  if (status == AMPED_OK)
-    status = end_model(g, 0);
+  if (m->checkpoint != NULL) /* the result can still be written if this cannot */
+    AMPED_ALSO(j->unsaved, amped_checkpoint_wait(m->checkpoint));
+  status = end_model(g, 0);
   if (status != AMPED_OK)
     amped_solver_result_free(&m->result);
   return status;
@@ -841,5 +841,5 @@ amped_status amped_cpd_models_run(amped_cpd_job *j) {
           comm, comm->rank == 0 ? tell_stopped(j, j->o->session.ncomps_list[at], done) : status);
   }
   free_starts(j);
-  return status;
+  return status == AMPED_OK ? j->unsaved : status;
 }

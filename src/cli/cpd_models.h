@@ -34,6 +34,7 @@ typedef struct amped_cpd_job {
   int finished; /* rows that are filled */
 
   /* State of the models alone. */
+  amped_status unsaved; /* agreed: the first failure of a checkpoint whose run went on to its end */
   bool noise_reported;
   bool values_reported;
   amped_checkpoint *writer; /* several models: the one whose checkpoint is being written */

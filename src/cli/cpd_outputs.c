@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/input_files.h"
 #include "base/mem.h"
 #include "formats/completion_file.h"
 #include "hdf5/hdf5_probe.h"
@@ -91,11 +92,10 @@ amped_status amped_cpd_outputs_checkpoint(const amped_options *o, int ncomps, in
   return add_part(o->checkpoint.file, part, out);
 }
 
-/* Call act for the checkpoint of every model, until it fails. */
-static amped_status for_checkpoints(const amped_options *o,
-                                    amped_status (*act)(const amped_options *o, const char *path,
-                                                        void *context),
-                                    void *context) {
+amped_status amped_cpd_outputs_checkpoints(const amped_options *o,
+                                           amped_status (*act)(const amped_options *o,
+                                                               const char *path, void *context),
+                                           void *context) {
   const int starts = has_models(o) ? o->session.starts : 1;
   const int ranks = has_models(o) ? o->session.ncomps_count : 1;
   amped_status status = AMPED_OK;
@@ -117,7 +117,7 @@ static amped_status probe(const amped_options *o, const char *path, void *contex
 }
 
 amped_status amped_cpd_outputs_probe(const amped_options *o) {
-  return for_checkpoints(o, probe, NULL);
+  return amped_cpd_outputs_checkpoints(o, probe, NULL);
 }
 
 /* Has the result its own file, apart from this output? */
@@ -158,7 +158,7 @@ static amped_status check_name(const amped_options *o, char *path) {
                 {"--state", o->stream.state}};
   for (size_t k = 0; k < sizeof others / sizeof others[0]; k++)
     AMPED_TRY(check_apart(path, others[k].option, others[k].file));
-  return for_checkpoints(o, check_checkpoint, path);
+  return amped_cpd_outputs_checkpoints(o, check_checkpoint, path);
 }
 
 amped_status amped_cpd_outputs_check_names(const amped_options *o) {
@@ -196,29 +196,28 @@ static amped_status check_suffix(const char *path) {
 /* Check that a result can be written to this path. */
 static amped_status look(const amped_options *o, amped_cpd_output *out) {
   AMPED_TRY(check_suffix(out->path));
-  const char *const inputs[] = {o->args[0], o->session.init, o->complete.validate,
-                                o->complete.weights};
-  const amped_text_list *test = &o->complete.test;
-  bool is_input = false;
-  for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
-    is_input = is_input || (inputs[i] != NULL && amped_file_same(out->path, inputs[i]));
-  for (int i = 0; i < test->count; i++)
-    is_input = is_input || amped_file_same(out->path, test->texts[i]);
-  if (is_input)
-    return amped_error(AMPED_USAGE, out->path,
-                       "is an input of this run and would be overwritten; name another file with "
-                       "-o");
+  AMPED_TRY(amped_input_files_check_apart(o, out->path, "-o"));
   AMPED_TRY(amped_file_check_writable(out->path));
   return amped_output_look(out->path, AMPED_OUTPUT_RESULT, o->overwrite, &out->found);
 }
 
 static amped_status look_at_checkpoint(const amped_options *o, const char *path, void *context) {
   amped_output found;
+  char *previous = NULL;
   (void)context;
+  if (amped_file_is_special(path))
+    return amped_error(AMPED_USAGE, path,
+                       "cannot hold a checkpoint, from which a run continues; name a file with "
+                       "--checkpoint");
   AMPED_TRY(amped_file_check_writable(path));
-  if (o->checkpoint.resume && !o->overwrite)
-    return amped_output_look_previous(path, AMPED_OUTPUT_CHECKPOINT);
-  return amped_output_look(path, AMPED_OUTPUT_CHECKPOINT, o->overwrite, &found);
+  AMPED_TRY(amped_file_previous(path, &previous));
+  amped_status status = amped_file_check_writable(previous);
+  if (status == AMPED_OK)
+    status = o->checkpoint.resume && !o->overwrite
+                 ? amped_output_look_previous(path, AMPED_OUTPUT_CHECKPOINT)
+                 : amped_output_look(path, AMPED_OUTPUT_CHECKPOINT, o->overwrite, &found);
+  amped_free(previous);
+  return status;
 }
 
 amped_status amped_cpd_outputs_look(const amped_options *o, amped_cpd_outputs *out) {
@@ -234,7 +233,7 @@ amped_status amped_cpd_outputs_look(const amped_options *o, amped_cpd_outputs *o
     AMPED_TRY(partial_path(o, &out->partial.path));
     AMPED_TRY(look(o, &out->partial));
   }
-  return for_checkpoints(o, look_at_checkpoint, NULL);
+  return amped_cpd_outputs_checkpoints(o, look_at_checkpoint, NULL);
 }
 
 amped_status amped_cpd_outputs_place(const amped_options *o, amped_cpd_outputs *out) {

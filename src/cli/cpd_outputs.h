@@ -28,6 +28,11 @@ typedef struct amped_cpd_outputs {
  * models. ncomps: R; start: K, from 1. The caller frees *out. */
 amped_status amped_cpd_outputs_checkpoint(const amped_options *o, int ncomps, int start,
                                           char **out);
+/* Call act for the checkpoint of each model, until it fails. No call without --checkpoint. */
+amped_status amped_cpd_outputs_checkpoints(const amped_options *o,
+                                           amped_status (*act)(const amped_options *o,
+                                                               const char *path, void *context),
+                                           void *context);
 /* Let a child process probe the checkpoints of all models, before MPI starts. */
 amped_status amped_cpd_outputs_probe(const amped_options *o);
 

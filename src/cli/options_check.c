@@ -8,6 +8,8 @@
 #include "base/file_lock.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/cpd_outputs.h"
+#include "cli/input_files.h"
 #include "cli/option_rules.h"
 #include "state/state_names.h"
 
@@ -25,35 +27,13 @@ static amped_status check_apart(const char *option, const char *file, const char
   return AMPED_OK;
 }
 
-/* Refuse an output that is also read by the run. (The file of JSON lines is opened, and emptied,
- * before the input is read.) Standard input and standard output are both "-" but do not
- * conflict. */
-static amped_status check_not_read(const char *option, const char *file, const char *read) {
-  if (read == NULL || strcmp(read, "-") == 0 || !amped_file_is_one(file, read))
-    return AMPED_OK;
-  return amped_error(AMPED_USAGE, file,
-                     "is named as a file of this run and would be overwritten; name another "
-                     "with %s",
-                     option);
-}
-
+/* Refuse an output that is also read by the run, or written as its last argument. (The file of JSON
+ * lines is opened, and emptied, before the input is read.) */
 static amped_status check_replaced(const amped_options *o, const char *option, const char *file) {
-  const char *const others[] = {o->session.init, o->complete.validate, o->complete.weights,
-                                o->predict.observed};
-  const amped_text_list *const lists[] = {&o->complete.test, &o->recommend.exclude};
   if (file == NULL)
     return AMPED_OK;
-  for (int i = 0; i < o->nargs; i++) {
-    AMPED_TRY(check_not_read(option, file, o->args[i]));
-    if (o->command->writes && i == o->nargs - 1)
-      AMPED_TRY(check_apart(option, file, o->args[i]));
-  }
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    AMPED_TRY(check_not_read(option, file, others[i]));
-  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-    for (int k = 0; k < lists[i]->count; k++)
-      AMPED_TRY(check_not_read(option, file, lists[i]->texts[k]));
-  return AMPED_OK;
+  AMPED_TRY(amped_input_files_check_apart(o, file, option));
+  return o->command->writes ? check_apart(option, file, o->args[o->nargs - 1]) : AMPED_OK;
 }
 
 /* Check that no other output is one of the state's four files. previous: the checkpoint's older
@@ -119,11 +99,9 @@ static amped_status check_generation(const amped_options *o, const char *file) {
   return check_apart("--checkpoint", file, o->session.trace);
 }
 
-static amped_status check_checkpoint(const amped_options *o) {
-  const char *file = o->checkpoint.file;
+static amped_status check_checkpoint(const amped_options *o, const char *file, void *context) {
   char *previous = NULL;
-  if (file == NULL)
-    return AMPED_OK;
+  (void)context;
   AMPED_TRY(check_generation(o, file));
   AMPED_TRY(amped_file_previous(file, &previous));
   amped_status status = check_generation(o, previous);
@@ -229,7 +207,9 @@ amped_status amped_options_check(amped_options *o) {
   AMPED_TRY(check_state(o));
   AMPED_TRY(check_apart("--trace", o->session.trace, o->json));
   AMPED_TRY(check_apart("--trace", o->session.trace, o->output));
-  AMPED_TRY(check_checkpoint(o));
+  if (o->checkpoint.file != NULL)
+    AMPED_TRY(check_checkpoint(o, o->checkpoint.file, NULL)); /* its lock is there in any case */
+  AMPED_TRY(amped_cpd_outputs_checkpoints(o, check_checkpoint, NULL));
   hand_down(o);
   return AMPED_OK;
 }

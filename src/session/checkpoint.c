@@ -68,7 +68,7 @@ static amped_checkpoint_key key_of(const amped_session *session, const amped_sol
                               .accelerate = recipe->accelerate,
                               .rows = recipe->rows,
                               .fixed = recipe->fixed,
-                              .init = model != NULL ? model->init : amped_init_name(o)};
+                              .init = recipe->init};
   memcpy(key.dims, info->dims, sizeof key.dims);
   return key;
 }
@@ -90,8 +90,8 @@ amped_status amped_checkpoint_open_model(amped_session *session, const amped_che
   c->file = model != NULL ? model->file : o->file;
   c->key = key_of(session, solver, recipe, model);
   c->last_time = amped_time();
-  if (session->comm.rank == 0 && model == NULL)
-    AMPED_GO(agree, amped_file_lock_take(o->file, &c->lock));
+  if (session->comm.rank == 0)
+    AMPED_GO(agree, amped_file_lock_take(c->file, &c->lock));
   status = amped_signals_catch();
 agree:
   status = amped_comm_agree(&session->comm, status);
@@ -133,9 +133,9 @@ static amped_status read_file(amped_checkpoint *c, amped_ktensor *k, amped_solve
   return tell_resumed(c, state);
 }
 
-/* Collective: send rank 0's state to all ranks. */
-static amped_status share_state(const amped_comm *comm, const amped_checkpoint_key *key,
-                                amped_solver_state *state) {
+/* Collective: send rank 0's state, from `file`, to all ranks. */
+static amped_status share_state(const amped_comm *comm, const char *file,
+                                const amped_checkpoint_key *key, amped_solver_state *state) {
   const uint64_t n = (uint64_t)key->ncomps;
   uint64_t sweeps = state->sweeps;
   amped_status status = AMPED_OK;
@@ -143,6 +143,7 @@ static amped_status share_state(const amped_comm *comm, const amped_checkpoint_k
   if (comm->rank != 0 && sweeps > 0)
     status = amped_solver_state_create(state, key->order, key->ncomps, sweeps, key->has_grams);
   state->metric = key->metric;
+  state->file = file;
   AMPED_TRY(amped_comm_agree(comm, status));
   if (sweeps == 0)
     return AMPED_OK;
@@ -171,7 +172,7 @@ amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *st
   if (comm->rank == 0)
     status = read_file(c, &k, state);
   AMPED_GO(done, amped_comm_agree(comm, status));
-  AMPED_GO(done, share_state(comm, &c->key, state));
+  AMPED_GO(done, share_state(comm, c->file, &c->key, state));
   *found = state->sweeps > 0;
   if (!*found)
     goto done;

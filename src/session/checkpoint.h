@@ -20,6 +20,7 @@ typedef struct amped_checkpoint_recipe {
   const char *accelerate; /* NULL: no acceleration */
   const char *rows;       /* key of the row rule; NULL: plain */
   const char *fixed;      /* key of the fixed modes; NULL: none */
+  const char *init;       /* kind of the start, or the file of --init */
 } amped_checkpoint_recipe;
 
 /* Collective, after the tensor is loaded. solver: its metric and grams are stored in the file. *out
@@ -32,10 +33,9 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
 /* One of several models, each of which has a file of its own. */
 typedef struct amped_checkpoint_model {
   const amped_context *context; /* borrowed, and read anew at every use */
-  const char *file;             /* borrowed; the caller holds the lock of options->file */
+  const char *file;             /* borrowed; the caller also holds the lock of options->file */
   uint64_t seed;
-  const char *init; /* kind of its start */
-  bool is_quiet;    /* no lines about files that are written or missing */
+  bool is_quiet; /* no lines about files that are written or missing */
   /* The model that is writing, of all that share this: one thread at a time uses HDF5. */
   amped_checkpoint **writer;
 } amped_checkpoint_model;

@@ -223,11 +223,6 @@ static const char *text_or(const char *text, const char *missing) {
   return text != NULL ? text : missing;
 }
 
-/* Is it a start of --init that follows from the seed? */
-static bool is_random(const char *init) {
-  return strcmp(init, AMPED_INIT_RANDOM) == 0 || strcmp(init, AMPED_INIT_NORMAL) == 0;
-}
-
 /* Returns "" if both keys are of the same run; otherwise a text with the difference and the
  * remedy. */
 static const char *difference(const amped_checkpoint_key *found, const amped_checkpoint_key *key,
@@ -286,7 +281,7 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
                    found->precision == AMPED_F32 ? "float" : "double");
   else if (strcmp(found->init, key->init) != 0)
     (void)snprintf(text, size, "began from --init=%.200s; use that or another file", found->init);
-  else if (found->seed != key->seed && is_random(key->init))
+  else if (found->seed != key->seed)
     (void)snprintf(text, size, "began from --seed=%" PRIu64 "; use that or another file",
                    found->seed);
   return text;

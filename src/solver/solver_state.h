@@ -16,6 +16,7 @@ typedef struct amped_solver_state {
   int order;
   int ncomps;
   uint64_t sweeps;    /* done so far */
+  const char *file;   /* the checkpoint from which it was read, for messages; borrowed, or NULL */
   const char *metric; /* name of the number that sweeps improve; static text */
   double *history;    /* [sweeps] the metric */
   double *weights;    /* [ncomps] */

@@ -206,4 +206,13 @@ expect 0 "" on 1 cpd peak.npy --rank=1 --modes=day,hour,what --axis=day:1:366 --
 expect 0 "" "$amped" plot peak.h5 --heat=day,hour -o peak.gp
 expect 0 "each cell the largest of its range" cat peak.gp
 
+# The text of an axis is an input, which no output replaces.
+seq 9 >nine.values
+cp nine.values kept.txt
+for output in -o --json --trace --checkpoint; do
+  expect 2 "nine.values: is an input of this run" on 1 cpd plain.h5 --rank=2 --modes=a,b,c --axis=a:nine.values --overwrite $output nine.values
+done
+expect 2 "nine.values: is an input of this run" "$amped" convert plain.h5 nine.values --sparse --axis=1:nine.values --overwrite
+expect 0 "" cmp nine.values kept.txt
+
 finish

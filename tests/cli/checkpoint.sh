@@ -184,7 +184,63 @@ expect 2 "t.cpd.h5.prev: is named for two outputs" on 1 t.h5 -o t.cpd.h5.prev --
 expect 2 "k.h5.prev: is named for two outputs" on 1 t.h5 --nowrite --json=k.h5.prev --checkpoint=k.h5
 expect 0 "" on 1 t.h5 --rank=7 --iters=1 -q -o k.h5.prev
 cp k.h5.prev start.h5
-expect 2 "k.h5.prev: is named as a file of this run" on 1 t.h5 --rank=7 --init=k.h5.prev --nowrite --checkpoint=k.h5
+expect 2 "k.h5.prev: is an input of this run" on 1 t.h5 --rank=7 --init=k.h5.prev --nowrite --checkpoint=k.h5
 expect 0 "" cmp k.h5.prev start.h5
+
+# --- a disk that fills during the run: the checkpoint is lost, the result is not ---------------------
+mkdir small
+if test "$(id -u)" = 0 && mount -t tmpfs -o size=1m none small 2>/dev/null; then
+  # filled PATTERN ARGUMENT...: the disk of the checkpoint is full when a signal comes.
+  filled() {
+    begin 2 '"sweep": *3,' "$@" --tol=0 --checkpoint=small/c.h5 --checkpoint-every=1000000
+    dd if=/dev/zero of=small/fill bs=1k count=1100 2>/dev/null
+    stop_by USR1
+    same "status of a lost checkpoint" $status 1
+    expect 0 "small/c.h5: .* cannot be written" cat err.txt
+    rm -f small/*
+  }
+  filled small.h5 --rank=3 --iters=1000000 --on-signal=result -o lost.h5
+  expect 0 "components *3" "$amped" info lost.partial.h5
+  filled complete small.h5 --rank=3 --reg=1 --iters=1000000 --patience=1000000 -o best.h5
+  expect 0 "components *3" "$amped" info best.h5
+  umount small
+else
+  echo "skipped: a disk that fills (needs root and the right to mount)"
+fi
+
+# --- what a resumed run draws, and how it began ----------------------------------------------------
+"$amped" generate cube.h5 --dense --dims=30x25x20 --planted=3 --signed --noise=0.1 -q || fail "generate"
+expect 0 "" on 1 cube.h5 --rank=3 --iters=1 -q -o cube.start.h5
+expect 0 "" on 1 cube.h5 --rank=3 --method=rbs --sample=blocks --init=cube.start.h5 --search=3 --epochs=6 --tol=0 --polish=0 \
+  --seed=1 --checkpoint=drawn.h5 --checkpoint-every=1 --nowrite -q
+expect 3 "drawn.h5: began from --seed=1" on 1 cube.h5 --rank=3 --method=rbs --sample=blocks --init=cube.start.h5 --search=3 \
+  --epochs=9 --tol=0 --polish=0 --seed=2 --checkpoint=drawn.h5 --resume --nowrite -q
+# A model's file alone, where the default start is normal because one mode is nonnegative.
+expect 0 "" on 1 small.h5 --rank=4,3 --nonnegative=1 --starts=2 --iters=11 --tol=0 --checkpoint=nn --nowrite -q
+expect 0 "resume: nn.r4.s1, after sweep" on 1 small.h5 --rank=4 --nonnegative=1 --iters=15 --tol=0 --checkpoint=nn.r4.s1 \
+  --resume --nowrite
+
+# --- names of models' checkpoints are apart from other files -----------------------------------------
+cp small.h5 run.r2.s1.h5
+expect 2 "run.r2.s1.h5: is an input of this run" on 1 run.r2.s1.h5 --rank=2,3 -o models.h5 --checkpoint=run.h5 --overwrite
+for other in --json=run.r2.s1.h5 --json=run.r3.s1.h5.prev --trace=run.r3.s1.h5; do
+  expect 2 "is named for two outputs" on 1 small.h5 --rank=2,3 -o models.h5 --checkpoint=run.h5 $other
+done
+expect 0 "" cmp small.h5 run.r2.s1.h5
+# Nor do two jobs write one of them at once.
+begin 1 '"sweep": *3,' small.h5 --rank=2,3 --iters=1000000 --tol=0 --nowrite --checkpoint=L.h5 --side-by-side=2
+expect 1 "L.r2.s1.h5: is being written by another job" on 1 small.h5 --rank=2 --iters=12 --nowrite --overwrite --checkpoint=L.r2.s1.h5
+stop_by USR1
+same "status of the first job" $status 85
+
+# --- files that cannot be checkpoints ----------------------------------------------------------------
+mkfifo pipe.h5
+mkdir folder.h5.prev
+for name in pipe.h5 /dev/null; do
+  expect 2 "$name: cannot hold a checkpoint" on 1 small.h5 --rank=2 --iters=2 --nowrite --checkpoint=$name
+done
+for resume in "" --resume; do
+  expect 1 "folder.h5.prev: is a directory" on 1 small.h5 --rank=2 --iters=2 --nowrite --checkpoint=folder.h5 $resume
+done
 
 finish

@@ -262,6 +262,8 @@ expect 0 "" on 2 $three -o whole.h5 -q
 stopped_at 46 $three --checkpoint=ck.h5 --checkpoint-every=1 -o resumed.h5 # a sweep of the second penalty
 same "exit status of a signal with one" "$status" 85
 # shellcheck disable=SC2086
+expect 3 "other options: --clip differs" on 1 $three --clip=0:1 --checkpoint=ck.h5 --resume --nowrite -q
+# shellcheck disable=SC2086
 expect 0 "resume: ck.h5" on 2 $three --checkpoint=ck.h5 --resume -o resumed.h5
 if command -v h5diff >/dev/null; then
   for set in weights factors/0 factors/1 factors/2 bias/0 bias/2 rmse/train rmse/validate rmse/test; do

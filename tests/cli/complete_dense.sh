@@ -181,7 +181,7 @@ refused 2 "--observed is for an array of all cells" "$amped" predict list3.h5 ga
 refused 2 "--cold is for a file of cells" "$amped" predict list3.h5 -o out.npy --cold=predict
 refused 2 "--value is for a file of cells" "$amped" predict list3.h5 -o out.npy --value=v
 refused 2 "--dataset is for" "$amped" predict list3.h5 -o out.npy --dataset=b
-refused 2 "xlf8.npy: is named as a file of this run and would be overwritten" "$amped" predict list3.h5 -o xlf8.npy --observed=xlf8.npy --overwrite
+refused 2 "xlf8.npy: is an input of this run and would be overwritten" "$amped" predict list3.h5 -o xlf8.npy --observed=xlf8.npy --overwrite
 refused 3 "absent.npy: cannot be read" "$amped" predict list3.h5 -o out.npy --observed=absent.npy
 expect 1 "--overwrite" "$amped" predict list3.h5 -o full.npy
 

@@ -94,7 +94,7 @@ same "files in the record" "$(grep -o '"exclude": *\[[^]]*\]' r.json | tr -d ' '
 reference ranks m.h5 r.json test.csv 1 exclude known.csv
 expect 2 "part1.csv: is named twice with --exclude; leave out one" "$amped" evaluate m.h5 test.csv --of=what --exclude=part1.csv --exclude=./part1.csv
 expect 2 "both standard input" "$amped" evaluate m.h5 - --of=what --exclude=part1.csv --exclude=- --format=csv
-expect 2 "part2.csv: is named as a file of this run" "$amped" evaluate m.h5 test.csv --of=what --exclude=known.csv --exclude=part2.csv --json=part2.csv
+expect 2 "part2.csv: is an input of this run" "$amped" evaluate m.h5 test.csv --of=what --exclude=known.csv --exclude=part2.csv --json=part2.csv
 same "part2.csv is whole" "$(wc -l <part2.csv)" "$(($(wc -l <known.csv) - 799))"
 
 # A state holds a sample of its cells.

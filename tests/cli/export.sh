@@ -95,6 +95,6 @@ for pair in y.csv:y.weights.csv y.npy:y.mode1.npy; do
   expect 2 "named for two outputs" "$amped" convert in.cpd.h5 "${pair%:*}" --json="${pair#*:}"
   rm -f "${pair#*:}"
   ln -s in.cpd.h5 "${pair#*:}"
-  expect 2 "is the input as well" "$amped" convert in.cpd.h5 "${pair%:*}" --overwrite
+  expect 2 "is an input of this run" "$amped" convert in.cpd.h5 "${pair%:*}" --overwrite
 done
 finish

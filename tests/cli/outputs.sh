@@ -116,7 +116,7 @@ done
 for command in "convert t.h5 twice.h5" "convert t.cpd.h5 twice.h5" "generate twice.h5 --dims=3x4x5 --nnz=9" "plot t.cpd.h5 -o twice.h5" \
   "predict t.cpd.h5 t.h5 -o twice.h5"; do
   # shellcheck disable=SC2086
-  expect 2 "two outputs\|named as a file of this run" "$amped" $command --json=./twice.h5
+  expect 2 "two outputs\|an input of this run" "$amped" $command --json=./twice.h5
   absent twice.h5
 done
 # shellcheck disable=SC2086

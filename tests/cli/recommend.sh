@@ -59,7 +59,7 @@ expect 0 "" "$amped" convert part1.csv part1.h5 -q
 expect 0 "" "$amped" recommend m.h5 --for=who --of=what --exclude=part1.h5 --exclude=part2.csv --value=n -o parts.csv
 expect 0 "" cmp parts.csv rest.csv
 expect 2 "part1.csv: is named twice with --exclude; leave out one" "$amped" recommend m.h5 --for=who --of=what --exclude=part1.csv --exclude=./part1.csv
-expect 2 "part1.csv: is named as a file of this run" "$amped" recommend m.h5 --for=who --of=what --exclude=seen.h5 --exclude=part1.csv -o part1.csv --overwrite
+expect 2 "part1.csv: is an input of this run" "$amped" recommend m.h5 --for=who --of=what --exclude=seen.h5 --exclude=part1.csv -o part1.csv --overwrite
 
 # With --at, what was seen at these labels alone, as the known tails of a head and a relation; a line counts the rest.
 expect 0 "seen.csv: [0-9]* of its 5336 entries have other labels than --at, and exclude nothing" \

@@ -40,7 +40,7 @@ done
 # shellcheck disable=SC2086
 expect 2 "one.csv: is named twice with --test; leave out one" on 1 $learn --test=one.csv --test=./one.csv
 # shellcheck disable=SC2086
-expect 2 "two.csv: is named as a file of this run" on 1 $learn --test=one.csv --test=two.csv --json=two.csv
+expect 2 "two.csv: is an input of this run" on 1 $learn --test=one.csv --test=two.csv --json=two.csv
 # shellcheck disable=SC2086
 expect 2 "two.csv: .*results are HDF5 files\|two.csv: is an input of this run" on 1 $learn --test=one.csv --test=two.csv -o two.csv
 # shellcheck disable=SC2046,SC2086

@@ -129,7 +129,7 @@ expect 0 "resume: c.r2.s2.h5, after sweep" on 1 t.h5 --rank=2 --seed=2 --init=no
 expect 0 "" "$amped" top c.r2.s2.h5
 expect 1 "c.r3.s1.h5" on 1 t.h5 --rank=3,2 --starts=3 --checkpoint=c.h5 --nowrite
 expect 3 "seed=" on 1 t.h5 --rank=3,2 --starts=3 --seed=5 --precision=double --checkpoint=c.h5 --resume --nowrite
-expect 2 "another file with --checkpoint" "$amped" t.h5 --rank=2 --starts=2 --checkpoint=x.h5 -o x.r2.s1.h5
+expect 2 "another with --checkpoint" "$amped" t.h5 --rank=2 --starts=2 --checkpoint=x.h5 -o x.r2.s1.h5
 # A signal saves all models that had not ended.
 begin 2 '"event":"iteration"' t.h5 --rank=3 --starts=4 --iters=1000000 --tol=0 --checkpoint=s.h5 -o never.h5
 stop_by USR1

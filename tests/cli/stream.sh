@@ -455,7 +455,7 @@ alone 2 '--follow takes batches from its folder' stream live.state day8.tns --fo
 alone 2 'a number from 1e-06 to 1' stream live.state day8.tns --forget=0
 alone 2 'the range of later batches is unknown' stream live.state day8.tns --clip=data
 alone 2 'has --forget=1 since its first batch' stream live.state day8.tns --forget=0.5
-alone 2 'is named as a file of this run' stream live.state day8.tns --json=live.state
+alone 2 'is an input of this run' stream live.state day8.tns --json=live.state
 alone 3 'cannot be opened' stream no.state day8.tns
 alone 3 '' stream first.h5 day8.tns
 alone 2 '--state holds one model' complete first.tns --rank=2,3 --state=x.state
@@ -475,7 +475,7 @@ alone 0 '' stream old.state joined.csv --value=v -q
 alone 2 'a batch cannot say which cells have none' complete first.tns --implicit=2 --state=x.state
 alone 2 'is named for two outputs' complete first.tns --state=x.h5 -o x.h5
 alone 2 'is named for two outputs' stream x.state first.tns -o x.h5 --json=./x.h5
-alone 2 'is named as a file of this run' complete first.tns --state=first.tns
+alone 2 'is an input of this run' complete first.tns --state=first.tns
 alone 1 '--overwrite' complete first.tns --reg=1 --rank=2 --iters=1 --nowrite --state=full.state
 absent x.state x.h5
 

@@ -68,12 +68,12 @@ done
 alone 2 'is named for two outputs' complete first.tns $fit --checkpoint=y.ck --state=y.ck.prev
 cp first.tns y.st.prev
 # shellcheck disable=SC2086
-alone 2 'y.st.prev: is named as a file of this run' complete first.tns $fit --state=y.st --test=y.st.prev --overwrite
+alone 2 'y.st.prev: is an input of this run' complete first.tns $fit --state=y.st --test=y.st.prev --overwrite
 rm y.st.prev
 cp first.tns run/first.tns
 # shellcheck disable=SC2086
 alone 2 'is named for the result .*--state' complete run/first.tns $fit --state=first.completion.h5
-alone 2 'is named as a file of this run' stream s.st day2.tns --json=s.st
+alone 2 'is an input of this run' stream s.st day2.tns --json=s.st
 absent y.st y.ck first.completion.h5
 
 # --- a place that takes no state is told before the first sweep ----------------------------------------

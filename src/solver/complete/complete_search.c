@@ -211,7 +211,8 @@ static amped_status keep_best(search *s, double value) {
   amped_complete_best *b = s->best;
   const double mine = choice_of(s, &s->sweep);
   const double best = choice_of(s, &b->sweep);
-  s->sweep.is_best = !b->found || (amped_metric_rises(s->solver->metric) ? mine > best : mine < best);
+  s->sweep.is_best =
+      !b->found || (amped_metric_rises(s->solver->metric) ? mine > best : mine < best);
   if (!s->sweep.is_best)
     return AMPED_OK;
   AMPED_TRY(amped_saved_factors_take(s->context, s->ones, &b->factors));
@@ -237,7 +238,8 @@ static uint64_t best_sweep_of(const search *s, const amped_solver_result *r) {
   if (isnan(number_of(s, &s->sweep.validate, &s->sweep.validate_ranks)) && s->lowest_sweep > 0)
     return s->lowest_sweep;
   for (uint64_t i = 1; i < r->sweeps; i++)
-    if (amped_metric_rises(r->metric) ? r->history[i] > r->history[best] : r->history[i] < r->history[best])
+    if (amped_metric_rises(r->metric) ? r->history[i] > r->history[best]
+                                      : r->history[i] < r->history[best])
       best = i;
   return best + 1;
 }
@@ -257,8 +259,8 @@ static bool waits_for_penalty(const search *s) {
 static void count_stale(search *s) {
   const double value = choice_of(s, &s->sweep);
   const double tol = s->problem->tol;
-  const bool fell =
-      amped_metric_rises(s->solver->metric) ? value > s->mark * (1.0 + tol) : value < s->mark * (1.0 - tol);
+  const bool fell = amped_metric_rises(s->solver->metric) ? value > s->mark * (1.0 + tol)
+                                                          : value < s->mark * (1.0 - tol);
   if (fell)
     s->mark = value;
   s->stale = fell || waits_for_penalty(s) ? 0 : s->stale + 1;
@@ -488,8 +490,18 @@ static bool has_ended(const tape *t) {
   return t->reads && t->at == t->count;
 }
 
+/* The clip: errors of the best sweep are measured with it. */
+static void turn_clip(tape *t, const amped_complete_problem *p, differences *d) {
+  const double bounds[] = {p->least, p->most};
+  for (int i = 0; i < 2; i++) {
+    const bool clips = isfinite(bounds[i]);
+    turn_option(t, number_of_option("--clip", clips), d);
+    turn_option(t, number_of_option("--clip", clips ? bounds[i] : 0.0), d);
+  }
+}
+
 /* Numbers that later versions have added. */
-static void turn_tail(tape *t, search *s) {
+static void turn_tail(tape *t, search *s, differences *d) {
   amped_complete_best *b = s->best;
   if (s->problem->fit.implicit > 0.0 && !has_ended(t)) {
     turn_ranks(t, &b->sweep.validate_cold);
@@ -503,6 +515,8 @@ static void turn_tail(tape *t, search *s) {
     return;
   turn(t, &s->lowest);
   turn_u64(t, &s->lowest_sweep);
+  if (!has_ended(t))
+    turn_clip(t, s->problem, d);
 }
 
 static amped_status turn_all(tape *t, search *s, differences *d) {
@@ -524,7 +538,7 @@ static amped_status turn_all(tape *t, search *s, differences *d) {
   turn_u64(t, &b->number);
   turn(t, &b->value);
   AMPED_TRY(turn_end(t, b));
-  turn_tail(t, s);
+  turn_tail(t, s, d);
   return AMPED_OK;
 }
 

@@ -350,8 +350,8 @@ static amped_status check_numbers(const amped_acceleration *a, const amped_solve
           !(start->numbers[REFUSED] <= MOST_SWEEPS);
   if (!wrong)
     return AMPED_OK;
-  return amped_error(AMPED_BAD_INPUT, NULL,
-                     "the checkpoint does not fit --accelerate=%s; begin a new one",
+  return amped_error(AMPED_BAD_INPUT, start->file,
+                     "does not fit --accelerate=%s; name another file with --checkpoint",
                      amped_accelerate_name(a->how));
 }
 

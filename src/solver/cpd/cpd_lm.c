@@ -609,8 +609,8 @@ static amped_status check_numbers(const amped_solver_state *start) {
     wrong = !(start->numbers[i] >= 0.0) || !isfinite(start->numbers[i]);
   wrong = wrong || !(start->numbers[ACCEPTED] <= MOST_SWEEPS) ||
           !(start->numbers[REFUSED] <= MOST_SWEEPS);
-  return wrong ? amped_error(AMPED_BAD_INPUT, NULL,
-                             "the checkpoint does not fit --method=lm; begin a new one")
+  return wrong ? amped_error(AMPED_BAD_INPUT, start->file,
+                             "does not fit --method=lm; name another file with --checkpoint")
                : AMPED_OK;
 }
 

@@ -721,8 +721,8 @@ static amped_status check_numbers(const poisson *p, const amped_solver_state *st
     wrong = !isfinite(start->numbers[i]) || (i != DEVIANCE && start->numbers[i] < 0.0);
   wrong = wrong || !(start->numbers[ACCEPTED] <= MOST_SWEEPS) ||
           !(start->numbers[REFUSED] <= MOST_SWEEPS) || !(start->numbers[TOTAL] > 0.0);
-  return wrong ? amped_error(AMPED_BAD_INPUT, NULL,
-                             "the checkpoint does not fit --loss=poisson; begin a new one")
+  return wrong ? amped_error(AMPED_BAD_INPUT, start->file,
+                             "does not fit --loss=poisson; name another file with --checkpoint")
                : AMPED_OK;
 }
 

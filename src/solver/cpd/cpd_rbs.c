@@ -594,21 +594,21 @@ static amped_status check_numbers(const rbs *r, const amped_solver_state *start)
   const double *found = start->numbers;
   if (start->number_count < NUMBERS || !is_count(found[EPOCHS], start->sweeps) ||
       !(found[CHANGE] >= 0.0))
-    return amped_error(AMPED_BAD_INPUT, NULL,
-                       "the checkpoint does not fit --method=rbs; begin a new one");
+    return amped_error(AMPED_BAD_INPUT, start->file,
+                       "does not fit --method=rbs; name another file with --checkpoint");
   for (int i = SLICES; i <= OUTSIDE; i++)
     if (found[i] != r->numbers[i])
       return amped_error(
-          AMPED_BAD_INPUT, NULL,
-          "the checkpoint belongs to a run with other samples (%s, %.0f of them, --search=%.0f%s); "
-          "give the same --sample, --block, --search and --memory, or begin a new one",
+          AMPED_BAD_INPUT, start->file,
+          "belongs to a run with other samples (%s, %.0f of them, --search=%.0f%s); give the same "
+          "--sample, --block, --search and --memory, or name another file with --checkpoint",
           found[SLICES] != 0.0 ? "groups of slices" : "blocks", found[COUNT], found[SEARCH],
           found[OUTSIDE] != 0.0 ? ", cells in their file" : "");
   if (start->number_count == number_count(r->context->plan, r->settings))
     return AMPED_OK;
-  return amped_error(AMPED_BAD_INPUT, NULL,
-                     "the checkpoint holds %" PRIu64 " numbers instead of %" PRIu64
-                     "; begin a new one",
+  return amped_error(AMPED_BAD_INPUT, start->file,
+                     "holds %" PRIu64 " numbers instead of %" PRIu64
+                     "; name another file with --checkpoint",
                      start->number_count, number_count(r->context->plan, r->settings));
 }
 

@@ -28,7 +28,8 @@ static void clean(void) {
 }
 
 static amped_options options(const char *in, const char *out) {
-  amped_options o = {.nargs = out != NULL ? 2 : 1,
+  amped_options o = {.command = amped_command_find(out != NULL ? "convert" : "info"),
+                     .nargs = out != NULL ? 2 : 1,
                      .args = {in, out},
                      .session.shape.scale = 1.0,
                      .seed = 1,
@@ -89,7 +90,7 @@ START_TEST(convert_refuses_without_leaving_a_file) {
   check_fails(AMPED_BAD_INPUT, "nothing remains", amped_cmd_convert(&o));
   ck_assert(!exists(out));
   o = options(in, in);
-  check_fails(AMPED_USAGE, "is the input as well", amped_cmd_convert(&o));
+  check_fails(AMPED_USAGE, "is an input of this run", amped_cmd_convert(&o));
   o = options(in, "no/such/folder/b.h5");
   check_fails(AMPED_FAILED, "cannot be written", amped_cmd_convert(&o));
   o = options("no-such-file.tns", out);
