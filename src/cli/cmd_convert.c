@@ -145,6 +145,19 @@ static amped_file_stamp stamp_of(const char *path) {
   return stamp;
 }
 
+/* Refuse a rule for repeated coordinates that comes too late: another one has made them one. */
+static amped_status check_rule(const amped_options *o, amped_duplicates before) {
+  const amped_duplicates policy = o->read.duplicates;
+  if (!amped_duplicates_merge(before) || !amped_duplicates_merge(policy) || policy == before)
+    return AMPED_OK;
+  return amped_error(
+      AMPED_BAD_INPUT, input_name(o),
+      "its repeated coordinates are one already, by --duplicates=%s, which "
+      "--duplicates=%s cannot undo; leave the option out, or convert the first input "
+      "again",
+      amped_duplicates_name(before), amped_duplicates_policy_name(policy));
+}
+
 static amped_status read_input(const amped_options *o, const amped_external_sort *x,
                                amped_sptensor *t, record *r) {
   const char *path = o->args[0];
@@ -157,6 +170,7 @@ static amped_status read_input(const amped_options *o, const amped_external_sort
   r->input = stamp_of(path);
   AMPED_TRY(o->convert.sparse ? amped_convert_read_dense(o, how.overflow, t, &not_finite)
                               : amped_io_read(path, &how, t));
+  AMPED_TRY(check_rule(o, t->duplicates));
   input_facts(o, t, t->nnz + amped_external_sort_tell(x).nnz_read, amped_time() - began, r);
   if (o->convert.sparse)
     amped_fact_json(&r->facts, "not_finite", amped_json_count(not_finite));
@@ -462,22 +476,40 @@ done:
 }
 
 /* A table has the indices of its rows alone. */
-static amped_status tell_left_out(const char *path, const amped_sptensor *t) {
+static void warn_left_out(const char *path, const amped_sptensor *t, int mode, uint64_t used) {
   char where[128];
+  if (used < t->dims[mode])
+    amped_warn("%s: %" PRIu64 " of %" PRIu64
+               " indices of %s have no entry, so the table does not have them; OUT.h5 keeps them",
+               is_standard(path) ? "standard output" : path, t->dims[mode] - used, t->dims[mode],
+               amped_format_mode(where, sizeof where, mode, &t->labels[mode]));
+}
+
+static amped_status tell_left_out(const char *path, const amped_sptensor *t) {
   for (int m = 0; m < t->order && t->nnz > 0; m++) {
     uint64_t used = 0;
     AMPED_TRY(count_used(t, m, &used));
-    if (used < t->dims[m])
-      amped_warn("%s: %" PRIu64 " of %" PRIu64
-                 " indices of %s have no entry, so the table does not have them; OUT.h5 keeps them",
-                 is_standard(path) ? "standard output" : path, t->dims[m] - used, t->dims[m],
-                 amped_format_mode(where, sizeof where, m, &t->labels[m]));
+    warn_left_out(path, t, m, used);
   }
   return AMPED_OK;
 }
 
-static amped_status write_from_disk(amped_external_sort *x, const amped_sptensor *t) {
+/* The same for nonzeros on disk. */
+static amped_status tell_left_out_on_disk(const char *path, const amped_external_sort *x,
+                                          const amped_sptensor *t) {
+  amped_compaction c = {.count = {0}};
+  amped_status status = amped_external_sort_look(x, add_to_compaction, &c);
+  for (int m = 0; m < t->order && status == AMPED_OK; m++)
+    warn_left_out(path, t, m, c.count[m]);
+  amped_compaction_free(&c);
+  return status;
+}
+
+static amped_status write_from_disk(const char *path, amped_format format, amped_external_sort *x,
+                                    const amped_sptensor *t) {
   uint64_t used[AMPED_MAX_ORDER] = {0};
+  if (format == AMPED_FORMAT_TABLE)
+    AMPED_TRY(tell_left_out_on_disk(path, x, t));
   AMPED_TRY(amped_external_sort_write(x, t->labels, used));
   for (int m = 0; m < t->order; m++)
     if (used[m] > 0)
@@ -503,7 +535,7 @@ static amped_status write_tensor(const amped_options *o, amped_format format,
     return AMPED_OK;
   }
   if (amped_external_sort_used(x))
-    return write_from_disk(x, t);
+    return write_from_disk(path, format, x, t);
   if (format == AMPED_FORMAT_HDF5)
     return amped_tensor_file_write(path, t, !o->convert.no_copies);
   if (format == AMPED_FORMAT_TABLE) {
@@ -556,7 +588,7 @@ static amped_status convert_steps(const amped_options *o, amped_format format,
   char text[32];
   AMPED_TRY(read_input(o, x, t, r));
   AMPED_TRY(order_nonzeros(o, x, t, r));
-  AMPED_TRY(amped_output_compare(found, r->hash, 0));
+  AMPED_TRY(amped_output_compare_tensor(found, r->hash, t));
   AMPED_TRY(write_output(o, format, x, t, r));
   const uint64_t disk = amped_external_sort_tell(x).temporary_bytes;
   const uint64_t peak = peak_bytes();
@@ -623,8 +655,7 @@ static amped_status tell_tables(const char *path) {
   return AMPED_OK;
 }
 
-/* Refuse a name of an output that is the input's as well, or that of --json, or of a file that may
- * not be replaced. */
+/* Refuse the name of an output that an input or --json has, or a file that may not be replaced. */
 static amped_status check_result_file(const amped_options *o, const amped_json *json,
                                       const char *name) {
   amped_output found;

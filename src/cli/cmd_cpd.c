@@ -120,8 +120,8 @@ static amped_status check_matrix(const amped_options *o, const amped_plan *plan)
   if (plan->order > 2 ||
       (amped_row_rule_is_nonnegative(rule, 0) && amped_row_rule_is_nonnegative(rule, 1)))
     return AMPED_OK;
-  return amped_error(AMPED_USAGE, NULL,
-                     "the tensor is a matrix, whose components are not unique unless the factors "
+  return amped_error(AMPED_USAGE, o->session.input,
+                     "is a matrix, whose components are not unique unless the factors "
                      "of both modes are nonnegative; add --nonnegative");
 }
 

@@ -235,7 +235,7 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   amped_fact(f, "seed", amped_json_count(j->spec.seed), ", seed %" PRIu64, j->spec.seed);
   amped_fact(f, "make_sec", amped_json_number(make_sec), ", in %.2f s\n", make_sec);
   noise_facts(noise_sd, f);
-  AMPED_TRY(amped_output_compare(&j->found, facts.hash, 0));
+  AMPED_TRY(amped_output_compare_tensor(&j->found, facts.hash, t));
   AMPED_TRY(amped_output_compare(&j->found_model, facts.hash, j->o->generate.planted));
   if (j->format == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_tensor_file_write(j->path, t, true));

@@ -253,6 +253,11 @@ static amped_status refuse_argument(const amped_options *o, const getopt_tables 
   char letter[3] = {'-', (char)optopt, '\0'};
   if (optopt >= FIRST_ROW)
     return amped_error(AMPED_USAGE, NULL, "--%s takes no value", row_of(t, optopt)->name);
+  if (optopt == '=' && strncmp(argument, "--", 2) != 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "a letter takes no '=': write -r 8 or --rank=8, and letters without a value "
+                       "alone; see amped_mpi %s --help",
+                       o->command->name);
   return refuse_option(o->command,
                        optopt != 0 && strncmp(argument, "--", 2) != 0 ? letter : argument);
 }
@@ -296,6 +301,9 @@ amped_status amped_command_line_parse(int argc, char **argv, amped_options *o, b
     if (c >= FIRST_ROW && means_another(argument, row_of(&tables, c)))
       return refuse_option(o->command, argument);
     const amped_option *row = row_of(&tables, c);
+    if (c < FIRST_ROW && optarg != NULL && *optarg == '=' && optarg != argv[optind - 1])
+      return amped_error(AMPED_USAGE, NULL, "-%c%s: write -%c %s or --%s%s", c, optarg, c,
+                         optarg + 1, row->name, optarg);
     const char *unsaid = row->bare != NULL ? row->bare : "";
     AMPED_TRY(apply(o, row, optarg != NULL ? optarg : unsaid));
   }

@@ -564,6 +564,7 @@ static amped_status run_alone(group *g) {
     AMPED_TRY(amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   how.sampling = &sampling;
+  how.input = o->session.input;
   how.start_file = o->session.init;
   how.values_reported = &j->values_reported;
   begin_progress(m, 1);

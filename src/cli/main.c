@@ -83,10 +83,11 @@ static void report_failure(amped_status status, bool ranks, int launcher_rank) {
   amped_status_report();
 }
 
-/* Are the lines what the user asked for? -q keeps them, unless they go to a file. */
+/* Are the lines what the user asked for? -q keeps them, unless they go to a file. The output of a
+ * parallel command is not these lines. */
 static bool is_answer(const amped_options *options) {
-  return (options->command->answers || options->session.plan_only) && options->output == NULL &&
-         options->json == NULL;
+  return (options->command->answers || options->session.plan_only) &&
+         (options->output == NULL || options->command->parallel) && options->json == NULL;
 }
 
 static const volatile int elsewhere = 1;

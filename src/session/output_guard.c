@@ -283,6 +283,43 @@ amped_status amped_output_compare(const amped_output *o, uint64_t hash, int ncom
   return AMPED_OK;
 }
 
+/* Has the file's tensor the labels of t? */
+static amped_status has_labels(amped_tensor_file *file, const amped_sptensor *t, bool *same) {
+  for (int m = 0; m < t->order && *same; m++) {
+    amped_labels theirs;
+    AMPED_TRY(amped_tensor_file_labels(file, m, &theirs));
+    *same = amped_labels_are_equal(&theirs, &t->labels[m]);
+    amped_labels_free(&theirs);
+  }
+  return AMPED_OK;
+}
+
+/* NULL, or the reason why the file's tensor is another one in spite of the same nonzeros. */
+static const char *find_difference(const char *path, const amped_sptensor *t) {
+  amped_tensor_file *file = NULL;
+  bool same = true;
+  if (amped_tensor_file_open(path, &file) != AMPED_OK) {
+    amped_status_clear(); /* an array of all cells */
+    return NULL;
+  }
+  const amped_tensor_info *info = amped_tensor_file_info(file);
+  const char *reason = info->order != t->order ||
+                               memcmp(info->dims, t->dims, (size_t)t->order * sizeof *t->dims) != 0
+                           ? "is a tensor of other dimensions"
+                           : NULL;
+  if (reason == NULL && (has_labels(file, t, &same) != AMPED_OK || !same))
+    reason = "is a tensor of other labels";
+  amped_tensor_file_close(file);
+  amped_status_clear();
+  return reason;
+}
+
+amped_status amped_output_compare_tensor(const amped_output *o, uint64_t hash,
+                                         const amped_sptensor *t) {
+  const char *reason = o->compared && o->hash == hash ? find_difference(o->path, t) : NULL;
+  return reason != NULL ? refuse(o->path, reason) : amped_output_compare(o, hash, 0);
+}
+
 amped_status amped_output_json(const char *path, bool overwrite, amped_json **out) {
   amped_output found;
   *out = NULL;

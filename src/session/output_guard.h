@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "tensor/sptensor.h"
 
 typedef enum amped_output_kind {
   AMPED_OUTPUT_RESULT,
@@ -50,6 +51,11 @@ amped_status amped_output_look_previous(const char *path, amped_output_kind kind
 /* Refuses a result or tensor of another input, and a result with another number of components.
  * ncomps 0: the output is a tensor. Prints a line if a file will be replaced. */
 amped_status amped_output_compare(const amped_output *output, uint64_t hash, int ncomps);
+
+/* The same for a tensor with these nonzeros' hash: its dimensions and labels are compared, too. Not
+ * after MPI has started. */
+amped_status amped_output_compare_tensor(const amped_output *output, uint64_t hash,
+                                         const amped_sptensor *t);
 
 /* amped_output_look, then amped_json_open. path: may be NULL or "-". */
 amped_status amped_output_json(const char *path, bool overwrite, amped_json **out);

@@ -56,6 +56,13 @@ amped_status amped_labels_join(const amped_labels *a, const amped_labels *b, amp
   return AMPED_OK;
 }
 
+bool amped_labels_are_equal(const amped_labels *a, const amped_labels *b) {
+  const uint64_t n = a->count;
+  return n == b->count &&
+         (n == 0 || (memcmp(a->offsets, b->offsets, (n + 1) * sizeof *a->offsets) == 0 &&
+                     memcmp(a->bytes, b->bytes, a->offsets[n]) == 0));
+}
+
 bool amped_labels_are_named(const amped_labels *labels) {
   return labels->name != NULL && labels->name[strspn(labels->name, "0123456789")] != '\0';
 }

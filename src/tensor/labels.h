@@ -34,6 +34,9 @@ amped_status amped_labels_copy(const amped_labels *from, amped_labels *to);
 /* out = the labels of a, then the labels of b, without a name. Free with amped_labels_free. */
 amped_status amped_labels_join(const amped_labels *a, const amped_labels *b, amped_labels *out);
 
+/* Are both the same labels? Names do not matter. */
+bool amped_labels_are_equal(const amped_labels *a, const amped_labels *b);
+
 /* Has the mode a name? A number is none: it is a column's place in a table without a header. */
 bool amped_labels_are_named(const amped_labels *labels);
 

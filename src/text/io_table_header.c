@@ -344,6 +344,11 @@ static amped_status join_sets(amped_table_header *h, const char *same_labels) {
                            wanted.names[i], join(h->modes, (uint64_t)h->order, ", ", list));
       goto end;
     }
+    if (h->sets[m] == AMPED_MAX_ORDER) {
+      status = amped_error(AMPED_USAGE, NULL, "--same-labels: \"%.200s\" is named twice",
+                           wanted.names[i]);
+      goto end;
+    }
     h->sets[m] = AMPED_MAX_ORDER; /* placeholder until the first mode of the set is known */
     first = m < first ? m : first;
   }

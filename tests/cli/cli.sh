@@ -321,4 +321,14 @@ same "numbers of modes in tables" \
   "$(awk '/^mode  / { inside = 1; next } inside && $1 ~ /^[0-9]$/ { print $1 } !($1 ~ /^[0-9]$/) { inside = 0 }' base.txt | sort -u | tr '\n' ' ')" \
   "1 2 3 "
 grep -n 'mode 0\|copy 0\|labels 0' base.txt && fail "a mode is counted from 0" || pass
+
+# --- a letter's value has no '=' --------------------------------------------------------------------
+expect 2 "write -o eq.h5 or --output=eq.h5" "$amped" base.h5 -r2 -o=eq.h5
+expect 2 "write -r 2 or --rank=2" "$amped" base.h5 -r=2
+expect 2 "a letter takes no '='" "$amped" base.h5 -q=1
+absent eq.h5 =eq.h5
+# bench -q prints its times also where -o names a file for the result that it times.
+expect 0 "sweep" on 2 bench base.h5 --whole --rank=2 --repeat=1 -q -o whole.h5
+expect 2 "who\" is named twice" "$amped" convert base.csv twice.h5 --value=n --same-labels=who,who
+
 finish

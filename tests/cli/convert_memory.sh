@@ -76,6 +76,11 @@ expect 1 "no/folder.*--temporary" "$amped" convert b.tns y.h5 --memory=1M --temp
 absent y.h5 y.tns
 if ls -A | grep -q "amped_mpi.tmp"; then fail "temporary files stayed"; else pass; fi
 
+# --- indices without an entry, which a table does not have, are told of in both ways -----------------
+"$amped" convert b.tns b.csv -q >memory.txt 2>&1
+"$amped" convert b.tns b.csv -q --overwrite --memory=1M >disk.txt 2>&1
+same "warnings of left-out indices" "$(cat disk.txt)" "$(cat memory.txt)"
+
 # --- a disk that is too small ----------------------------------------------------------------------
 mkdir small
 if test "$(id -u)" = 0 && mount -t tmpfs -o size=3m none small 2>/dev/null; then

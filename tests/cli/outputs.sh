@@ -312,4 +312,19 @@ else
   echo "skipped: a small disk (needs root and the right to mount)"
 fi
 
+# --- the same nonzeros are not the same tensor --------------------------------------------------------
+printf 'n,t,v\nana,2023-01,1\nbob,2023-02,2\n' >y23.csv
+printf 'n,t,v\nzoe,2024-01,1\nyan,2024-02,2\n' >y24.csv
+expect 0 "" "$amped" convert y23.csv year.h5 --value=v -q
+expect 1 "year.h5: exists and is a tensor of other labels" "$amped" convert y24.csv year.h5 --value=v -q
+expect 0 "will be replaced" "$amped" convert y23.csv year.h5 --value=v
+printf '1 1 1 2\n1 2 2 3\n' >cells.tns
+expect 0 "" "$amped" convert cells.tns cells.h5 --dims=9x9x9 -q
+expect 1 "cells.h5: exists and is a tensor of other dimensions" "$amped" convert cells.tns cells.h5 -q
+# A rule for repeated coordinates cannot undo another.
+printf '1 1 1 2\n1 1 1 4\n1 2 2 3\n' >twice.tns
+expect 0 "" "$amped" convert twice.tns summed.h5 -q
+expect 3 "summed.h5: its repeated coordinates are one already, by --duplicates=sum" "$amped" convert summed.h5 means.h5 --duplicates=mean
+expect 0 "" "$amped" convert summed.h5 again.h5 --duplicates=sum -q
+
 finish

@@ -142,7 +142,7 @@ reference sweeps three.npy three.h5 5 out.h5 1e-12
 expect 3 "gaps.npy: 1 of its cells are missing" on 2 cpd gaps.npy --rank=2 --nowrite --loss=poisson
 expect 0 "note: 1 of the values are not whole numbers" on 2 cpd half.tns --rank=2 --starts=2 --iters=3 --nowrite \
   --loss=poisson
-expect 3 "1 of the tensor's values are below 0" on 2 cpd below.tns --rank=2 --nowrite --loss=poisson
+expect 3 "below.tns: 1 of its values are below 0" on 2 cpd below.tns --rank=2 --nowrite --loss=poisson
 expect 3 "cannot start a nonnegative model: mode 1" on 2 cpd three.tns --rank=3 --init=signed.h5 --nowrite \
   --loss=poisson
 expect 0 "1 of 3 components of the start are zero and stay zero" on 2 cpd three.tns --rank=3 --init=lost.h5 --iters=2 \

@@ -272,9 +272,11 @@ static void bound_facts(const char *name, const result *r, amped_facts *row) {
 static void times_facts(const epoch *e, const result *results, int steps, const result *all,
                         amped_facts *modes, amped_facts *f) {
   char name[16];
-  amped_say("milliseconds, median of %d sweeps over %d rank%s; rows are made by assembling and "
-            "solving:",
-            e->o->repeat, e->session.comm.nranks, e->session.comm.nranks == 1 ? "" : "s");
+  amped_say("milliseconds, median of %d sweeps over %d rank%s%s:", e->o->repeat,
+            e->session.comm.nranks, e->session.comm.nranks == 1 ? "" : "s",
+            e->o->complete.method == AMPED_COMPLETE_ALS
+                ? "; rows are made by assembling and solving"
+                : "");
   amped_say("mode  %-29s  %9s  %9s  %9s  %9s  %9s  %5s  %8s  %8s", "rows: least, mean, most",
             "exchange", "all", "assembly", "solve", "mttkrp", "ratio", "Gnnz/s", "Mrows/s");
   for (int m = 0; m < steps && steps > 1; m++) {

@@ -37,6 +37,7 @@ typedef struct amped_cpd_options {
   double kkt;      /* with AMPED_LOSS_POISSON: stop when the violation is below this; 0: never */
   double seconds;  /* stop after the first sweep that ends this many seconds after the first began;
                       0: never */
+  const char *input;      /* name of the tensor, for messages; set by the command */
   const char *start_file; /* the start is this model, with its weights; NULL: random */
   bool *values_reported;  /* set with the notes on the values, which the first start gives */
   amped_accelerate accelerate;

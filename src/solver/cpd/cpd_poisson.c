@@ -603,13 +603,13 @@ const amped_solver *amped_cpd_poisson_solver(const amped_cpd_options *how) {
 /* Check the values, whose sums are in p->sums. The same on every rank. */
 static amped_status check_values(const poisson *p) {
   if (p->sums.negative > 0.0)
-    return amped_error(AMPED_BAD_INPUT, NULL,
-                       "%.0f of the tensor's values are below 0, and --loss=poisson is for counts; "
+    return amped_error(AMPED_BAD_INPUT, p->how->input,
+                       "%.0f of its values are below 0, and --loss=poisson is for counts; "
                        "leave it out, or remove these values",
                        p->sums.negative);
   if (!(p->sums.values > 0.0) || !isfinite(p->sums.values))
-    return amped_error(AMPED_BAD_INPUT, NULL,
-                       "the tensor's values sum to %g, and --loss=poisson is for counts of events; "
+    return amped_error(AMPED_BAD_INPUT, p->how->input,
+                       "its values sum to %g, and --loss=poisson is for counts of events; "
                        "leave it out",
                        p->sums.values);
   if (p->sums.fractions > 0.0 && !*p->how->values_reported)
@@ -713,7 +713,8 @@ static amped_status begin_new(poisson *p) {
   return take_start(p);
 }
 
-/* Check the numbers, which come from a file. Those of earlier versions end before the violation. */
+/* Check the numbers, which come from a file. A file of an earlier version ends before the
+ * violation. */
 static amped_status check_numbers(const poisson *p, const amped_solver_state *start) {
   const uint64_t count = number_count(p->context->plan);
   bool wrong = start->number_count != count && start->number_count != count - 1;
