@@ -201,10 +201,10 @@ AC_DEFUN([AMPED_CHECK_CUDA], [
         AS_IF([test "x$amped_cuda_problem" = x],
           [AMPED_CUDA_PACK_FLAGS
            AMPED_CUDA_LINK])])
-     # Who names architectures or a compiler wants CUDA, where there is an nvcc.
+     # Who names architectures or a compiler wants CUDA.
      AS_IF([test "x$amped_cuda_problem" = x],
        [amped_cuda=yes],
-       [test "x$with_cuda" != xguess || { test "x$NVCC" != x && test $amped_cuda_wanted = yes; }],
+       [test "x$with_cuda" != xguess || test $amped_cuda_wanted = yes],
        [AC_MSG_ERROR([CUDA: $amped_cuda_problem (config.log may say more);
   install the toolkit (NVIDIA's, or Debian, Ubuntu: apt-get install nvidia-cuda-toolkit), say
   where it is with --with-cuda=DIR, choose a host compiler with NVCCFLAGS="-O3 -ccbin g++-11",

@@ -338,7 +338,7 @@ abscissas() {
 gnuplot_plot() {
   look="set style data linespoints; set xtics ($(abscissas)); set xlabel $(quoted "$(series 1)"); set offsets 0.1, 0.1; set autoscale xfix; set pointsize 1.2"
   case $1 in
-    *bars) look="set style data histograms; set style histogram clustered gap 1" ;;
+    *bars) look="set style data histograms; set style histogram clustered gap 1; set xlabel $(quoted "$(series 1)")" ;;
     stacked) look="set style data histograms; set style histogram rowstacked; set boxwidth 0.7" ;;
   esac
   case $1 in

@@ -14,8 +14,8 @@ table=$(
     [ -f "$json" ] || continue
     R=${json#"$stem".r}
     seed=${R#*.s}
-    # The last line of a run that ended tells its fit.
-    fit=$(sed -n 's/^{"event":"end".*"fit":\([^,}]*\).*/\1/p' "$json")
+    # The last line of a run that ended tells its fit, or with --loss=poisson the share that it explains.
+    fit=$(sed -n 's/^{"event":"end".*"\(fit\|explained\)":\([^,}]*\).*/\2/p' "$json")
     echo "${R%%.s*} ${seed%.json} ${fit:-unfinished}"
   done | sort -k1,1n -k3,3gr -k2,2n
 )

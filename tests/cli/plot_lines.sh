@@ -54,7 +54,8 @@ assert low <= min(a.min(), 0) and high >= max(a.max(), 0), 'range'
 corners = np.array([[float(x) for x in p.split(',')] for d in re.findall(r"<path[^>]*d='([^']*)'", svg)
                     for p in re.findall(r'-?[\d.]+,-?[\d.]+', d)])
 columns = round((right - left) * width)
-ranges = np.array_split(np.arange(a.size), columns) if a.size > 2 * columns else [[i] for i in range(a.size)]
+ends = [i * a.size // columns for i in range(columns + 1)]
+ranges = [np.arange(*ends[i:i + 2]) for i in range(columns)] if a.size > 2 * columns else [[i] for i in range(a.size)]
 far = 0
 for r in ranges:
     for i in (r[int(np.argmin(a[r]))], r[int(np.argmax(a[r]))]):
@@ -127,6 +128,24 @@ expect 0 "warning: fonts.pdf: 16 characters have no font here" \
   env PATH="$scratch/stub:$PATH" "$amped" plot few.h5 -o fonts.pdf --overwrite
 printf '#!/bin/sh\necho 20-ffff\n' >stub/fc-list
 same "no warning with fonts" "$(env PATH="$scratch/stub:$PATH" "$amped" plot few.h5 -o fonts.pdf --overwrite 2>&1 | grep -c font\ here)" 0
+
+# More places than pixels, of which their number is no multiple: the largest value is drawn where it is.
+"$python" - <<'END'
+import h5py, numpy as np
+spike = lambda n, at: np.exp(-((np.arange(n) - at) / 8) ** 2)[:, None]
+with h5py.File('spike.h5', 'w') as f:
+    f.attrs['amped_format'] = np.bytes_('ktensor')
+    f.attrs['amped_version'] = np.uint64(1)
+    f['weights'] = np.ones(1)
+    for m, a in enumerate((spike(450, 300), spike(273, 181), np.ones((2, 1)))):
+        f[f'factors/{m}'] = a / np.linalg.norm(a)
+END
+expect 0 "" "$amped" plot spike.h5 -o spike.gp --heat=1,2
+same "the largest value's place" "$(awk '/component_1_heat << END/ { inside = 1; next } $0 == "END" { inside = 0 } inside && !/^#/ {
+  rows++; columns = NF
+  for (i = 1; i <= NF; i++) if ($i + 0 > most) { most = $i + 0; row = rows; column = i } }
+  END { x = (column - 0.5) * 450 / columns; y = (row - 0.5) * 273 / rows
+    print (x > 298.5 && x < 302.5), (y > 179.5 && y < 183.5) }' spike.gp)" "1 1"
 
 # Values that are not evenly spaced: each label stands at its value, the line ends at a gap, and a heat map is empty there.
 cat >gaps.py <<'END'

@@ -199,6 +199,13 @@ void amped_plot_panel(amped_plot *f, const amped_plot_box *axes, const char *tit
   print_title(f, axes, title);
 }
 
+void amped_plot_spread(amped_plot *f, double least, double most) {
+  const double middle = 0.5 * (least + most);
+  const double half = 5e-5 * fmax(fabs(least), fabs(most));
+  if (isfinite(middle) && 0.5 * (most - least) < half)
+    fprintf(f->script, "set yrange [%.9g:%.9g]\n", middle - half, middle + half);
+}
+
 void amped_plot_panel_end(amped_plot *f) {
   fprintf(f->script, "unset label\n");
 }

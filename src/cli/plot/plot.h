@@ -65,6 +65,9 @@ void amped_plot_block_end(amped_plot *f);
  * key are reset. Call the end after the plot. */
 void amped_plot_panel(amped_plot *f, const amped_plot_box *axes, const char *title);
 void amped_plot_panel_end(amped_plot *f);
+/* After the beginning of a panel: its y axis has values from least to most. The axis is widened
+ * until six digits are enough for different ticks. */
+void amped_plot_spread(amped_plot *f, double least, double most);
 
 /* Print text in the picture with its left end at x. A heading is larger. The text is drawn with the
  * plot of the open panel, or of the next one. */

@@ -13,8 +13,8 @@ double amped_plot_entry_at(const amped_plot_entries *e, uint64_t place) {
 }
 
 uint64_t amped_plot_range_first(const amped_plot_entries *e, uint64_t ranges, uint64_t i) {
-  const uint64_t longer = e->axis->dim % ranges; /* ranges with one place more come first */
-  return e->axis->dim / ranges * i + (i < longer ? i : longer);
+  const uint64_t dim = e->axis->dim; /* i * dim / ranges, without overflow */
+  return dim / ranges * i + dim % ranges * i / ranges;
 }
 
 void amped_plot_extremes(const amped_plot_entries *e, uint64_t first, uint64_t end, uint64_t *least,

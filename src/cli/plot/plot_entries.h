@@ -18,8 +18,9 @@ typedef struct amped_plot_entries {
 double amped_plot_entry(const amped_plot_entries *e, uint64_t index);
 double amped_plot_entry_at(const amped_plot_entries *e, uint64_t place);
 
-/* Divide the places into `ranges` ranges of nearly equal length: the first place of range i. The
- * first place of range `ranges` is the number of places. ranges: from 1 to this number. */
+/* Divide the places into `ranges` ranges whose lengths differ by one at most, each where the i-th
+ * of equal ranges would be: the first place of range i. The first place of range `ranges` is the
+ * number of places. ranges: from 1 to this number, below 2^31. */
 uint64_t amped_plot_range_first(const amped_plot_entries *e, uint64_t ranges, uint64_t i);
 
 /* Find the places of the least and the largest entry among places first .. end - 1; of equal ones

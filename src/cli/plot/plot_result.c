@@ -129,6 +129,13 @@ static void draw_metric(const job *j, const amped_result_metric *metric,
   (void)snprintf(title, sizeof title, "%s %.6g after %" PRIu64 " sweep%s", name,
                  metric->sweeps.last, metric->sweeps.count, metric->sweeps.count == 1 ? "" : "s");
   amped_plot_panel(f, axes, title);
+  double least = INFINITY;
+  double most = -INFINITY;
+  for (uint64_t s = 0; s < metric->sweeps.count; s++) {
+    least = fmin(least, metric->sweeps.values[s]);
+    most = fmax(most, metric->sweeps.values[s]);
+  }
+  amped_plot_spread(f, least, most);
   amped_plot_block(f, "metric", name);
   for (uint64_t s = 0; s < metric->sweeps.count; s++)
     fprintf(f->script, "%" PRIu64 "\t%.9g\n", s + 1, metric->sweeps.values[s]);

@@ -60,6 +60,18 @@ static amped_status read_runs(runs *r, const char *const *paths, int count) {
   return AMPED_OK;
 }
 
+/* Spread the axis of the metric over all runs. */
+static void spread(amped_plot *f, const runs *r) {
+  double low = INFINITY;
+  double high = -INFINITY;
+  for (int k = 0; k < r->count; k++)
+    for (uint64_t i = 0; i < r->all[k].count; i++) {
+      low = fmin(low, r->all[k].all[i].value);
+      high = fmax(high, r->all[k].all[i].value);
+    }
+  amped_plot_spread(f, low, high);
+}
+
 static double best_of(const runs *r) {
   const bool rises = amped_metric_rises(r->all[0].metric);
   double best = r->all[0].all[0].value;
@@ -111,6 +123,8 @@ static void write_panel(amped_plot *f, const runs *r, int panel, const char *tit
   fprintf(f->script, "set xlabel '%s'\n", x == 1 ? "sweep" : "seconds since the first sweep began");
   if (y == 4)
     fprintf(f->script, "set logscale y\nset format y '%%.0e'\n");
+  else
+    spread(f, r);
   if (panel == 1)
     amped_plot_key(f, &panels[1]);
   write_curves(f, r, x, y, panel == 1);

@@ -153,16 +153,23 @@ static void write_metric(amped_plot *f, const amped_plot_sweeps *s, int column) 
 static void write_metrics(amped_plot *f, const amped_plot_sweeps *s, const char *metric) {
   char title[AMPED_PLOT_TEXT_BYTES + 32];
   double most = 0.0;
-  for (uint64_t i = 0; i < s->count; i++)
+  double low = INFINITY;
+  double high = -INFINITY;
+  for (uint64_t i = 0; i < s->count; i++) {
     most = fmax(most, s->all[i].number);
+    low = fmin(low, s->all[i].value);
+    high = fmax(high, s->all[i].value);
+  }
   (void)snprintf(title, sizeof title, "%s over sweeps", metric);
   amped_plot_panel(f, &panels[0], title);
+  amped_plot_spread(f, low, high);
   amped_plot_whole_ticks(f, 1, (uint64_t)most, panels[0].width);
   fprintf(f->script, "set xlabel 'sweep'\n");
   write_metric(f, s, 1);
   amped_plot_panel_end(f);
   (void)snprintf(title, sizeof title, "%s over time", metric);
   amped_plot_panel(f, &panels[1], title);
+  amped_plot_spread(f, low, high);
   fprintf(f->script, "set xlabel 'seconds since the first sweep began'\n");
   if (s->curves_count > 1)
     amped_plot_key(f, &panels[1]);
