@@ -13,9 +13,10 @@
 #include "tensor/format.h"
 #include "tensor/gap_summary.h"
 
-/* Training error of weighted entries, relative to the scale, that float hides (complete_search.h).
- */
+/* Training error of weighted entries, relative to the scale, that float hides (complete_search.h);
+ * below WEIGHTED_NEAR times the scale, a line says so. */
 #define WEIGHTED_NOISE 1e-3
+#define WEIGHTED_NEAR 1e-2
 
 /* Bytes of the names of all context modes. */
 #define MODES (AMPED_MAX_ORDER * 66)
@@ -555,8 +556,8 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
   else
     amped_fact_words(&f, " on %" PRIu64 " entries%s", p->learnt,
                      p->options->weights != NULL ? ", by weight" : "");
-  if (p->options->weights != NULL && session->plan.value_type == AMPED_F32 &&
-      b->sweep.train < AMPED_COMPLETE_NEAR * p->scale)
+  if ((p->options->weights != NULL || p->fit.implicit > 0.0) &&
+      session->plan.value_type == AMPED_F32 && b->sweep.train < WEIGHTED_NEAR * p->scale)
     amped_fact_words(&f, " (below %.1g float hides it; give --precision=double)",
                      WEIGHTED_NOISE * p->scale);
   amped_fact_json(&f, "objective", amped_json_number(b->sweep.sums.objective));

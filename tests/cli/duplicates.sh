@@ -144,7 +144,9 @@ printf '1 1 1 5\n2 1 1 1\n1 1 1 2\n' >crowded.tns
 expect 0 "3 nonzeros" on 1 cpd crowded.tns --duplicates=keep --rank=1 --plan
 grep -q "of the cells are stored" out && fail "cells of repeats: $(cat out)" || pass
 for memory in 1G 1M; do # what was added up stays so; what was kept can be treated later
-  expect 0 "" "$amped" convert sum.3.tns.h5 x.h5 --overwrite --duplicates=mean --memory=$memory -q
+  expect 3 "sum.3.tns.h5: its repeated coordinates are one already, by --duplicates=sum" \
+    "$amped" convert sum.3.tns.h5 x.h5 --overwrite --duplicates=mean --memory=$memory -q
+  expect 0 "" "$amped" convert sum.3.tns.h5 x.h5 --overwrite --duplicates=sum --memory=$memory -q
   tells x.h5 sum
   expect 0 "" "$amped" convert keep.3.tns.h5 x.h5 --overwrite --duplicates=last --memory=$memory -q
   reference 3 last x.h5

@@ -34,9 +34,10 @@
 #define AMPED_COMPLETE_WAIT 37
 
 /* Training error, relative to the scale, below which sums of float equations lose its digits: they
- * subtract numbers of the size of the scale's square, each exact to about 1e-7. A pass over the
- * entries then finds the error, unless they have weights. */
-#define AMPED_COMPLETE_NEAR 1e-2
+ * subtract numbers of the size of the scale's square, each exact to about 1e-7, so that the error
+ * has four digits at this share, as --tol needs. A pass over the entries then finds the error,
+ * unless they have weights, as in implicit fits. */
+#define AMPED_COMPLETE_NEAR 3e-2
 
 /* Results of a sweep, in addition to amped_sweep. Its value is the metric on validation or, without
  * validation, the training error. */

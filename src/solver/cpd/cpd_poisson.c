@@ -39,11 +39,11 @@ enum {
 /* Most sweeps between attempts to raise entries. */
 #define LONGEST_PAUSE 64.0
 
-/* Rounding of a deviance, in units of the sum of all values. Ratios are rounded to the type of the
- * factors. Sums over nonzeros are rounded to double, and their error grows with the square root of
- * the number of terms. A deviance below LEAST times the larger error, or below LEAST_SHARE, is
- * taken as rounding. */
-#define RATIO_ROUNDINGS 2.0
+/* Rounding of a deviance, in units of the sum of all values. A ratio is rounded to the type of the
+ * factors, as each factor of the model's value is, and the product. Sums over nonzeros are rounded
+ * to double, and their error grows with the square root of the number of terms. A deviance below
+ * LEAST times the larger error, or below LEAST_SHARE, is taken as rounding. */
+#define RATIO_ROUNDINGS 2.0 /* and one for each mode */
 #define SUM_ROUNDINGS 16.0
 #define LEAST 4.0
 #define LEAST_SHARE 1e-12
@@ -337,7 +337,7 @@ static double rounding_of(const poisson *p) {
   const amped_plan *plan = p->context->plan;
   const double unit = plan->value_type == AMPED_F32 ? 0x1p-24 : 0x1p-52;
   const double sums = (SUM_ROUNDINGS + sqrt((double)plan->nnz)) * (1.0 + largest_logarithm(p));
-  return p->model.total * fmax(RATIO_ROUNDINGS * unit, sums * 0x1p-52);
+  return p->model.total * fmax((plan->order + RATIO_ROUNDINGS) * unit, sums * 0x1p-52);
 }
 
 /* Are the modes independent of each other, up to rounding? Nothing is then left to explain. */
