@@ -43,7 +43,7 @@ enum {
  * factors, as each factor of the model's value is, and the product. Sums over nonzeros are rounded
  * to double, and their error grows with the square root of the number of terms. A deviance below
  * LEAST times the larger error, or below LEAST_SHARE, is taken as rounding. */
-#define RATIO_ROUNDINGS 2.0 /* and one for each mode */
+#define RATIO_ROUNDINGS 2.0 /* beside one for each mode */
 #define SUM_ROUNDINGS 16.0
 #define LEAST 4.0
 #define LEAST_SHARE 1e-12
