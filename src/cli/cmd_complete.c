@@ -350,6 +350,10 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep,
   return caught > 0 ? AMPED_STOPPED : AMPED_OK;
 }
 
+static const char *stopped_by(const void *context) {
+  return ((const job *)context)->unsaved != AMPED_OK ? AMPED_CHECKPOINT_LOST : "signal";
+}
+
 /* --- results --------------------------------------------------------------------------------- */
 
 /* Rank 0: warn if the components of a model have vanished, unless equal values leave none. */
@@ -472,8 +476,11 @@ static amped_status tell_stopped(const job *j, int i, const amped_complete_best 
 /* Collective: search from the beginning, or from the last checkpoint. */
 static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   const amped_checkpoint_options *o = &j->o->checkpoint;
-  const amped_complete_hooks hooks = {
-      .begin = begin_run, .end = end_run, .after_sweep = after_sweep, .context = j};
+  const amped_complete_hooks hooks = {.begin = begin_run,
+                                      .end = end_run,
+                                      .after_sweep = after_sweep,
+                                      .stopped_by = stopped_by,
+                                      .context = j};
   const amped_context context = amped_session_context(j->session);
   const amped_checkpoint_recipe recipe = {.fixed =
                                               j->init.fixed.modes != 0 ? j->init.fixed.key : NULL,

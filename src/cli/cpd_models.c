@@ -174,13 +174,13 @@ static void warn_of_zeros(const job *j, const double *weights) {
                n, zero == 1 ? "has" : "have");
 }
 
-/* Collective, after a signal between two sweeps: save the model so far. */
-static amped_status save_partial(job *j, const amped_solver_state *state) {
+/* Collective, after a signal or a lost checkpoint between two sweeps: save the model so far. */
+static amped_status save_partial(job *j, const char *reason, const amped_solver_state *state) {
   const amped_comm *comm = &j->session->comm;
   const char *path = j->outputs.partial.path;
   amped_run_record record = {.seed = j->o->seed,
                              .init = start_name(j, is_normal(j->o, j->session->plan.order, 1)),
-                             .stop_reason = "signal",
+                             .stop_reason = reason,
                              .metric = state->metric,
                              .history = state->history,
                              .sweeps = state->sweeps};
@@ -243,7 +243,8 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
     status = stop_models(m, &(int){0}, 1, sweep);
   if (status == AMPED_OK || !j->o->checkpoint.result_on_signal)
     return status;
-  AMPED_TRY(save_partial(j, sweep->state));
+  AMPED_TRY(
+      save_partial(j, status == AMPED_STOPPED ? "signal" : AMPED_CHECKPOINT_LOST, sweep->state));
   if (m->checkpoint != NULL) { /* its line ends the run */
     amped_say("result so far: %s", j->outputs.partial.path);
     return status;

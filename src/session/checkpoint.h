@@ -12,6 +12,9 @@
 
 typedef struct amped_checkpoint amped_checkpoint;
 
+/* Reason to stop: a checkpoint cannot be written. The result so far still can. */
+#define AMPED_CHECKPOINT_LOST "lost checkpoint"
+
 /* Options that must be the same when a run is resumed, in addition to tensor and solver. Texts are
  * borrowed. */
 typedef struct amped_checkpoint_recipe {

@@ -748,8 +748,9 @@ static amped_status run(search *s, int number) {
   if (status == AMPED_OK)
     status = amped_iterate(s->context, s->solver, s, &options, &result);
   if (status == AMPED_OK || status == AMPED_STOPPED) {
-    amped_status kept = amped_comm_agree(
-        s->context->comm, keep_errors(s, status == AMPED_OK ? result.stop_reason : "signal"));
+    const char *reason =
+        status == AMPED_OK ? result.stop_reason : s->hooks->stopped_by(s->hooks->context);
+    amped_status kept = amped_comm_agree(s->context->comm, keep_errors(s, reason));
     status = kept != AMPED_OK ? kept : status;
   }
   if (status == AMPED_OK)

@@ -78,6 +78,8 @@ typedef struct amped_complete_hooks {
   /* Called after each sweep. AMPED_STOPPED ends the search; the best sweep so far is kept. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep,
                               const amped_complete_sweep *details);
+  /* After AMPED_STOPPED: what stopped the search; static text. */
+  const char *(*stopped_by)(const void *context);
   void *context;
 } amped_complete_hooks;
 
