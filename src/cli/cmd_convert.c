@@ -619,6 +619,14 @@ static amped_external_sort_spec sort_spec(const amped_options *o, amped_format f
                                     .drop_zeros = drops_zeros(o)};
 }
 
+/* Refuse a missing folder now, not after hours of reading. */
+static amped_status check_folder(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISDIR(st.st_mode)
+             ? AMPED_OK
+             : amped_error(AMPED_FAILED, path, "is no folder; name another with --temporary");
+}
+
 static amped_status convert_tensor(const amped_options *o, amped_format format,
                                    const amped_output *found, amped_json *json) {
   char *folder = NULL;
@@ -626,10 +634,12 @@ static amped_status convert_tensor(const amped_options *o, amped_format format,
   amped_external_sort *x = NULL;
   record r = {.input_bytes = 0};
   amped_status status = AMPED_OK;
-  if (o->convert.temporary != NULL)
+  if (o->convert.temporary != NULL) {
+    AMPED_TRY(check_folder(o->convert.temporary));
     AMPED_TRY(amped_strdup(&folder, o->convert.temporary));
-  else if (o->session.cells.made)
+  } else if (o->session.cells.made) {
     AMPED_TRY(amped_file_folder(o->args[1], &folder));
+  }
   const amped_external_sort_spec spec = sort_spec(o, format, folder);
   AMPED_GO(done, amped_external_sort_create(&spec, &x));
   amped_facts_begin(&r.facts, "convert");

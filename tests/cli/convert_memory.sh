@@ -72,7 +72,9 @@ expect 3 "are announced" sh -c '{ printf "# nnz: 7\n"; cat b.tns; } | "$0" conve
 expect 2 "at least 1M" "$amped" convert b.tns y.h5 --memory=1000
 expect 2 "other formats have no copies" "$amped" convert b.tns y.tns --copies=none
 expect 2 "all or none" "$amped" convert b.tns y.h5 --copies=some
-expect 1 "no/folder.*--temporary" "$amped" convert b.tns y.h5 --memory=1M --temporary=no/folder
+for memory in 1M 1G; do
+  expect 1 "no/folder.*--temporary" "$amped" convert b.tns y.h5 --memory=$memory --temporary=no/folder
+done
 absent y.h5 y.tns
 if ls -A | grep -q "amped_mpi.tmp"; then fail "temporary files stayed"; else pass; fi
 
