@@ -505,11 +505,8 @@ static amped_status tell_left_out_on_disk(const char *path, const amped_external
   return status;
 }
 
-static amped_status write_from_disk(const char *path, amped_format format, amped_external_sort *x,
-                                    const amped_sptensor *t) {
+static amped_status write_from_disk(amped_external_sort *x, const amped_sptensor *t) {
   uint64_t used[AMPED_MAX_ORDER] = {0};
-  if (format == AMPED_FORMAT_TABLE)
-    AMPED_TRY(tell_left_out_on_disk(path, x, t));
   AMPED_TRY(amped_external_sort_write(x, t->labels, used));
   for (int m = 0; m < t->order; m++)
     if (used[m] > 0)
@@ -534,14 +531,15 @@ static amped_status write_tensor(const amped_options *o, amped_format format,
       amped_say("%s: cells that %s does not have are 0 there, not missing", path, o->args[0]);
     return AMPED_OK;
   }
+  if (format == AMPED_FORMAT_TABLE && !o->convert.compact) /* --compact has named them */
+    AMPED_TRY(amped_external_sort_used(x) ? tell_left_out_on_disk(path, x, t)
+                                          : tell_left_out(path, t));
   if (amped_external_sort_used(x))
-    return write_from_disk(path, format, x, t);
+    return write_from_disk(x, t);
   if (format == AMPED_FORMAT_HDF5)
     return amped_tensor_file_write(path, t, !o->convert.no_copies);
-  if (format == AMPED_FORMAT_TABLE) {
-    AMPED_TRY(tell_left_out(path, t));
+  if (format == AMPED_FORMAT_TABLE)
     return amped_table_write_tensor(path, t);
-  }
   return amped_tns_write(path, t, false);
 }
 

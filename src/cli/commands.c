@@ -308,7 +308,8 @@ const amped_command amped_commands[] = {
          ".npy, or a dataset of an .h5, .nc or .mat file (v7.3; modes come reversed). It needs "
          "--dense "
          "or --sparse. With --dense any input is written with all cells, as .h5 or, without "
-         "labels, as .npy.\n\nA tensor larger than --memory is sorted on disk, into the same file. The "
+         "labels, as .npy.\n\nA tensor larger than --memory is sorted on disk, into the same file. "
+         "The "
          "space that temporary files (about two copies) and OUT need is printed and checked first. "
          "Labels of tables, and buffers of up to 100 MB, need memory in addition to --memory.",
      .example = "amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count",

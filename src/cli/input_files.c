@@ -25,7 +25,9 @@ static amped_status visit_axis(const char *axis, visitor *visit, void *context) 
   return AMPED_OK;
 }
 
-amped_status amped_input_files(const amped_options *o, visitor *visit, void *context) {
+/* Visit each name, except standard input and an argument that the command writes, until it fails. A
+ * text is visited also if it may be no file, as a column of --weights. */
+static amped_status visit_all(const amped_options *o, visitor *visit, void *context) {
   const char *const named[] = {o->session.init, o->complete.validate, o->complete.weights,
                                o->predict.observed};
   for (int i = 0; i < o->nargs - (o->command->writes ? 1 : 0); i++)
@@ -56,5 +58,5 @@ static amped_status check_apart(const char *file, void *context) {
 amped_status amped_input_files_check_apart(const amped_options *o, const char *file,
                                            const char *option) {
   output out = {file, option};
-  return file == NULL ? AMPED_OK : amped_input_files(o, check_apart, &out);
+  return file == NULL ? AMPED_OK : visit_all(o, check_apart, &out);
 }

@@ -5,13 +5,6 @@
 
 #include "cli/options.h"
 
-/* Call visit for each name, except standard input and an argument that the command writes, until it
- * fails. A text that is a file only if there is one of its name, such as a column of --weights, is
- * visited as well. */
-amped_status amped_input_files(const amped_options *options,
-                               amped_status (*visit)(const char *file, void *context),
-                               void *context);
-
 /* AMPED_USAGE if one of the names leads to the file of this output. option: by which another output
  * is named, or NULL. */
 amped_status amped_input_files_check_apart(const amped_options *options, const char *output,

@@ -45,9 +45,9 @@ typedef struct amped_sweep {
 typedef struct amped_solver {
   const char *metric;
   const char *facts_name; /* name of a sweep's facts in JSON */
-  bool has_grams;    /* grams are part of its state */
-  bool has_numbers;  /* numbers are part of its state */
-  bool keeps_second; /* its state has a second set of factors */
+  bool has_grams;         /* grams are part of its state */
+  bool has_numbers;       /* numbers are part of its state */
+  bool keeps_second;      /* its state has a second set of factors */
   /* Collective; the status is this rank's own. Sets value, noise and times, and adds facts; number
    * is already set. NULL: the solver has sweep_all. */
   amped_status (*sweep)(void *self, amped_sweep *sweep);

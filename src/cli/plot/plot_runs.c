@@ -60,27 +60,22 @@ static amped_status read_runs(runs *r, const char *const *paths, int count) {
   return AMPED_OK;
 }
 
-/* Spread the axis of the metric over all runs. */
-static void spread(amped_plot *f, const runs *r) {
-  double low = INFINITY;
-  double high = -INFINITY;
+/* The least and the largest value of the metric in all runs. */
+static void find_range(const runs *r, double *low, double *high) {
+  *low = INFINITY;
+  *high = -INFINITY;
   for (int k = 0; k < r->count; k++)
     for (uint64_t i = 0; i < r->all[k].count; i++) {
-      low = fmin(low, r->all[k].all[i].value);
-      high = fmax(high, r->all[k].all[i].value);
+      *low = fmin(*low, r->all[k].all[i].value);
+      *high = fmax(*high, r->all[k].all[i].value);
     }
-  amped_plot_spread(f, low, high);
 }
 
 static double best_of(const runs *r) {
-  const bool rises = amped_metric_rises(r->all[0].metric);
-  double best = r->all[0].all[0].value;
-  for (int k = 0; k < r->count; k++)
-    for (uint64_t i = 0; i < r->all[k].count; i++) {
-      const double value = r->all[k].all[i].value;
-      best = rises ? fmax(best, value) : fmin(best, value);
-    }
-  return best;
+  double low = 0.0;
+  double high = 0.0;
+  find_range(r, &low, &high);
+  return amped_metric_rises(r->all[0].metric) ? high : low;
 }
 
 /* Write a block of data for each run: $run0, $run1, ... */
@@ -119,12 +114,15 @@ static void write_curves(amped_plot *f, const runs *r, int x, int y, bool named)
 }
 
 static void write_panel(amped_plot *f, const runs *r, int panel, const char *title, int x, int y) {
+  double low = 0.0;
+  double high = 0.0;
+  find_range(r, &low, &high);
   amped_plot_panel(f, &panels[panel], title);
   fprintf(f->script, "set xlabel '%s'\n", x == 1 ? "sweep" : "seconds since the first sweep began");
   if (y == 4)
     fprintf(f->script, "set logscale y\nset format y '%%.0e'\n");
   else
-    spread(f, r);
+    amped_plot_spread(f, low, high);
   if (panel == 1)
     amped_plot_key(f, &panels[1]);
   write_curves(f, r, x, y, panel == 1);

@@ -5,10 +5,8 @@
 #include "tests/lib/testing.h"
 
 static amped_solver_result a_result(double *history, uint64_t sweeps, const char *reason) {
-  return (amped_solver_result){.metric = "fit",
-                               .history = history,
-                               .sweeps = sweeps,
-                               .stop_reason = reason};
+  return (amped_solver_result){
+      .metric = "fit", .history = history, .sweeps = sweeps, .stop_reason = reason};
 }
 
 START_TEST(the_change_stands_beside_the_tolerance) {
