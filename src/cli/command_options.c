@@ -94,7 +94,7 @@ static const amped_option generate_rows[] = {
      .most = 0.9999,
      .value = "C",
      .help = "with --dense --planted: mean cosine of two columns of a factor",
-     .initially = "0.75; with --signed 0",
+     .initially = "0.75; with --signed not chosen, about 0",
      AMPED_OPTION_FIELD(amped_generate_options, collinear)},
     {.name = "signed",
      .type = AMPED_OPTION_FLAG,

@@ -21,7 +21,7 @@ static const amped_option overwrite_rows[] = {
     {.name = "overwrite",
      .type = AMPED_OPTION_FLAG,
      .help = "replace any file that has the name of an output",
-     .initially = "only the same output of the same input",
+     .initially = "only results and tensors of the same nonzeros, plots, --json, traces",
      AMPED_OPTION_FIELD(amped_options, overwrite)},
 };
 

@@ -444,6 +444,20 @@ amped_status amped_result_file_read_start(const char *path, amped_ktensor *out,
   return read_file(path, out, changed);
 }
 
+amped_status amped_result_file_read_ncomps(const char *path, int *out) {
+  amped_hdf5 file;
+  shape s = {.order = 0};
+  *out = 0;
+  amped_status status = amped_hdf5_open(path, &file);
+  file.tolerant = true;
+  if (status == AMPED_OK)
+    status = read_shape(&file, &s);
+  if (status == AMPED_OK)
+    *out = (int)s.ncomps;
+  amped_hdf5_close(&file);
+  return status;
+}
+
 /* Read the file's format. *known: the file has one. */
 static amped_status has_format(amped_hdf5 *file, bool *is_result, bool *is_checkpoint,
                                bool *known) {

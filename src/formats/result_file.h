@@ -94,6 +94,9 @@ amped_status amped_result_file_labels(const char *path, int mode, uint64_t dim,
 amped_status amped_result_file_read_start(const char *path, amped_ktensor *out,
                                           char changed[AMPED_HDF5_NAME]);
 
+/* Read a result's number of components, and no dataset: damage is reported when they are read. */
+amped_status amped_result_file_read_ncomps(const char *path, int *out);
+
 /* Read every dataset of a result or checkpoint. AMPED_BAD_INPUT if one is damaged. *sealed: every
  * dataset has a content hash. */
 amped_status amped_result_file_verify(const char *path, bool *sealed);

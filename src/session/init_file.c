@@ -68,17 +68,15 @@ amped_status amped_init_file_check(const char *path) {
 
 amped_status amped_init_file_set_ncomps(const amped_comm *comm, bool is_given,
                                         amped_session_options *o) {
-  amped_ktensor shape = {.ncomps = 0};
   amped_status status = AMPED_OK;
   if (o->init == NULL || is_given)
     return AMPED_OK;
   if (comm->rank == 0)
-    status = amped_result_file_scan(o->init, NULL, &shape);
+    status = amped_result_file_read_ncomps(o->init, &o->ncomps);
   AMPED_TRY(amped_comm_agree(comm, status));
-  amped_comm_broadcast(comm, &shape.ncomps, sizeof shape.ncomps);
-  o->ncomps = o->ncomps_list[0] = shape.ncomps;
+  amped_comm_broadcast(comm, &o->ncomps, sizeof o->ncomps);
+  o->ncomps_list[0] = o->ncomps;
   o->ncomps_count = 1;
-  amped_ktensor_free(&shape);
   return AMPED_OK;
 }
 

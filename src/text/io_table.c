@@ -498,14 +498,32 @@ static bool is_wide(const reader *r, int m) {
   return wide;
 }
 
-/* Warn of key columns that look like row numbers. Columns that the user chose, and modes
- * that exist already, are accepted. */
+/* Numbers from here on look like seconds since 1970. */
+#define EPOCH 1e8
+
+/* Are the labels times, dates or seconds since 1970? */
+static bool are_times(const amped_labels *labels) {
+  char first[32];
+  uint64_t length = 0;
+  const amped_label_kind kind = amped_label_kind_of(labels);
+  if (kind != AMPED_LABELS_NUMBERS)
+    return kind != AMPED_LABELS_TEXT;
+  const char *text = amped_label(labels, 0, &length);
+  (void)snprintf(first, sizeof first, "%.*s", length < 31 ? (int)length : 31, text);
+  return strtod(first, NULL) >= EPOCH;
+}
+
+/* Warn of key columns that look like row numbers, or times of which each comes once. Columns that
+ * the user chose, and modes that exist already, are accepted. */
 static void warn_of_row_numbers(const reader *r, uint64_t rows) {
   if (r->options->keys != NULL || r->options->known_modes)
     return;
   for (int m = 0; m < r->header.order; m++)
-    if (r->header.sets[m] == m && r->labels[m].count == rows)
-      amped_table_header_warn(&r->header, r->path, m, rows, rows, is_wide(r, m));
+    if (r->header.sets[m] == m && r->labels[m].count == rows) {
+      const amped_labels labels = labels_of(r, m);
+      amped_table_header_warn(&r->header, r->path, m, rows, rows, are_times(&labels),
+                              is_wide(r, m));
+    }
 }
 
 /* Refuse a key column whose numbers have fractions, if the header's check saw none: it looks at the
@@ -523,21 +541,6 @@ static amped_status refuse_fractions(const reader *r) {
   return AMPED_OK;
 }
 
-/* Numbers from here on look like seconds since 1970. */
-#define EPOCH 1e8
-
-/* Are the labels times, dates or seconds since 1970? */
-static bool are_times(const amped_labels *labels) {
-  char first[32];
-  uint64_t length = 0;
-  const amped_label_kind kind = amped_label_kind_of(labels);
-  if (kind != AMPED_LABELS_NUMBERS)
-    return kind != AMPED_LABELS_TEXT;
-  const char *text = amped_label(labels, 0, &length);
-  (void)snprintf(first, sizeof first, "%.*s", length < 31 ? (int)length : 31, text);
-  return strtod(first, NULL) >= EPOCH;
-}
-
 /* Warn of times of which most come once. */
 static void warn_of_times(const reader *r, const amped_sptensor *t, uint64_t rows) {
   if (r->options->keys != NULL || r->options->known_modes)
@@ -545,7 +548,7 @@ static void warn_of_times(const reader *r, const amped_sptensor *t, uint64_t row
   for (int m = 0; m < t->order; m++)
     if (r->header.sets[m] == m && t->labels[m].count < rows && 2 * t->labels[m].count > rows &&
         are_times(&t->labels[m]))
-      amped_table_header_warn(&r->header, r->path, m, t->labels[m].count, rows, false);
+      amped_table_header_warn(&r->header, r->path, m, t->labels[m].count, rows, true, false);
 }
 
 /* Warn if the first row, taken as the header, looks like one of the facts: a column has its own

@@ -768,13 +768,17 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
 }
 
 void amped_table_header_warn(const amped_table_header *h, const char *path, int mode,
-                             uint64_t labels, uint64_t rows, bool wide) {
+                             uint64_t labels, uint64_t rows, bool times, bool wide) {
   const char *others[AMPED_MAX_ORDER];
   char list[LIST_BYTES];
   char text[LIST_BYTES];
   char name[LIST_BYTES];
   uint64_t count = 0;
   const bool all = labels == rows;
+  const char *as = "as a row number has; ";
+  if (times)
+    as = all ? "as times and row numbers have; make periods of times (--date=COLUMN:day), or "
+             : "as times have: make periods of them (--date=COLUMN:day); ";
   if (h->periods[mode] != AMPED_PERIOD_NONE || 2 * labels <= rows ||
       rows < (all && amped_column_has_no_name(h->modes[mode]) ? 2 : ENOUGH_ROWS))
     return;
@@ -783,10 +787,9 @@ void amped_table_header_warn(const amped_table_header *h, const char *path, int 
       others[count++] = h->modes[m];
   const bool remedy = count >= AMPED_MIN_ORDER;
   amped_warn(
-      "%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, %s; %s%s%s", amped_io_name(path),
+      "%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, %s, %s%s%s%s", amped_io_name(path),
       amped_printable_text(name, sizeof name, join(&h->modes[mode], 1, "", list)), labels, rows,
-      all ? "one a row, as a row number has"
-          : "fewer than two rows a label, as times have: make periods of them (--date=COLUMN:day)",
+      all ? "one a row" : "fewer than two rows a label", as,
       remedy ? "leave it out with --keys=" : "choose other columns with --keys",
       remedy ? amped_printable_text(text, sizeof text, join(others, count, ",", list)) : "",
       wide ? "; if the other columns hold values, make one row of each value (melt in pandas)"

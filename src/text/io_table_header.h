@@ -54,9 +54,10 @@ amped_status amped_table_header_refuse(const amped_table_header *header, const c
 
 /* Warn of a key column with this number of labels if they differ in all rows, or have fewer than
  * two rows on average. No warning if there are few rows, except for a column without a name.
- * wide: the other columns are whole numbers, which may be values. */
+ * times: the labels may be times. wide: the other columns are whole numbers, which may be values.
+ */
 void amped_table_header_warn(const amped_table_header *header, const char *path, int mode,
-                             uint64_t labels, uint64_t rows, bool wide);
+                             uint64_t labels, uint64_t rows, bool times, bool wide);
 void amped_table_header_free(amped_table_header *header);
 
 #endif

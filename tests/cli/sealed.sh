@@ -150,7 +150,14 @@ for command in "info zero.h5" "info zero.h5 --verify" "top zero.h5" "compare zer
   expect 3 "$weight" "$amped" $command
 done
 absent new.weights.npy new.svg
-expect 3 "$weight.*--force-init" on 2 table.h5 --rank=2 --init=zero.h5 -o new.h5
+for rank in --rank=2 ''; do # without --rank, R comes from the start
+  # shellcheck disable=SC2086
+  expect 3 "$weight.*--force-init" on 2 table.h5 $rank --init=zero.h5 -o new.h5
+  # shellcheck disable=SC2086
+  expect 0 "warning: $weight.*--force-init" on 2 table.h5 $rank --init=zero.h5 --force-init --nowrite
+done
+expect 3 "$weight.*--force-init" on 1 table.h5 --init=zero.h5 --fix=1 --nowrite
+expect 0 "warning: $weight.*--force-init" on 1 table.h5 --init=zero.h5 --fix=1 --force-init --nowrite
 absent new.h5
 expect 0 "warning: $weight.*--force-init" on 2 table.h5 --rank=2 --init=zero.h5 --force-init -o new.h5
 expect 0 "" on 2 table.h5 --rank=2 --init=r.h5 --nowrite
@@ -214,6 +221,7 @@ for bad in turned mixed; do
   done
   expect 3 "$bad.h5: .*--force-init" on 1 cube.h5 --rank=2 --init=$bad.h5 -o new.h5
   expect 0 "warning: $bad.h5: .*--force-init" on 1 cube.h5 --rank=2 --init=$bad.h5 --force-init --nowrite
+  expect 0 "warning: $bad.h5: .*--force-init" on 1 cube.h5 --init=$bad.h5 --force-init --nowrite
 done
 absent new.h5 new.weights.npy
 # What is gone, or has another name: no reader looks for what may be missing.

@@ -305,6 +305,17 @@ same "warnings" "$(grep -c 'rows a label' err)" 1
 awk -F, -v OFS=, 'NR > 1 { $4 = int($4 / 100) } { print }' times.csv >periods.csv
 expect 0 "" "$amped" info periods.csv --value=rating
 same "warnings" "$(grep -c 'rows a label' err)" 0
+# Times that all differ, as in a log of events, are times all the same; other labels are row numbers.
+awk 'BEGIN { print "user,film,rating,timestamp"; for (n = 0; n < 40; n++) print n % 7 "," n % 11 ",2," 964980000 + 61 * n }' >log.csv
+awk -F, -v OFS=, 'NR > 1 { $4 = sprintf("2024-05-%02d 10:%02d:00", 1 + NR % 28, NR) } { print }' log.csv >dates.csv
+awk -F, -v OFS=, 'NR > 1 { $4 = "n" NR } { print }' log.csv >numbered.csv
+for table in log.csv dates.csv; do
+  expect 0 "warning: $table: column timestamp has 40 labels in 40 rows, one a row, as times and row numbers have; make periods .*--date=.*--keys=user,film" \
+    "$amped" info $table --value=rating
+  expect 0 "" "$amped" info $table --value=rating --date=timestamp:day
+  same "warnings" "$(grep -c 'one a row' err)" 0
+done
+expect 0 "column timestamp has 40 labels in 40 rows, one a row, as a row number has; leave it out" "$amped" info numbered.csv --value=rating
 # A table whose name says text.
 printf 'user item week stars\nann tea 9 5\n' >words.txt
 expect 3 'words.txt: line 1: "user" is not a number: this is a table, .*--format=csv --separator=space' "$amped" info words.txt

@@ -74,7 +74,7 @@ static amped_status check_runs(const amped_options *o, const char *path) {
     if (!is_run(o->args[i]))
       return amped_error(
           AMPED_USAGE, o->args[i],
-          "is not a RUN.json; if several files are named, all must be written by cpd --json");
+          "is not a RUN.json; if several files are named, all must be written by --json");
     if (amped_file_same(path, o->args[i]))
       return amped_error(AMPED_USAGE, path, "is an input; name another file with -o");
   }
