@@ -7,6 +7,7 @@
 #include "cuda/dense/block_cells_cuda.h"
 #include "cuda/dense/block_rows_cuda.h"
 #include "cuda/dense/cell_block_cuda.h"
+#include "cuda/dense/dense_products_cuda.h"
 #include "cuda/device/buffers_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 #include "cuda/factor/row_descent_cuda.h"
@@ -64,6 +65,7 @@ struct amped_dense_blocks {
   double *d_moved;
   amped_block_place_cuda *d_places;
   const char **d_pieces;
+  amped_products_room_cuda *d_products;
   amped_cell_room_cuda contraction;
 };
 
@@ -130,6 +132,7 @@ amped_buffers buffers(amped_dense_blocks *o, const amped_device *device, const a
   AMPED_BUFFER(&b, DEVICE, o->d_vectors, count + 2 * n);
   AMPED_BUFFER(&b, DEVICE, o->d_moved, moved);
   AMPED_BUFFER(&b, DEVICE, o->d_places, count);
+  AMPED_BUFFER(&b, DEVICE, o->d_products, 1);
   AMPED_BUFFER_OF(&b, DEVICE, o->contraction.d_sums, room.sums, 1);
   AMPED_BUFFER_OF(&b, DEVICE, o->contraction.d_operand, room.operand, 1);
   AMPED_BUFFER_OF(&b, DEVICE, o->contraction.d_split, room.split, 1);
@@ -564,6 +567,33 @@ amped_status misses(amped_dense_blocks *b, uint64_t count, const uint64_t *const
   return AMPED_OK;
 }
 
+/* --- exact sums ------------------------------------------------------------------------------- */
+
+amped_status products(amped_dense_blocks *b, double scale, const double *weights,
+                      amped_products *out) {
+  const amped_plan *plan = b->plan;
+  amped_products_cuda_args args = {};
+  args.value_type = plan->value_type;
+  args.ncomps = plan->ncomps;
+  args.ld = plan->ld;
+  args.scale = scale;
+  args.weights = weights;
+  args.d_room = b->d_products;
+  args.stream = b->part.device->stream;
+  AMPED_TRY(amped_products_cuda_begin(&args));
+  for (uint64_t i = 0; i < b->count; i++) {
+    const amped_dense_plan *d = &b->dense[i];
+    amped_products_slab_cuda block = {d->type, b->d_cells + b->places[i].begin, plan->order};
+    for (int k = 0; k < plan->order; k++) {
+      const int m = d->layout[k];
+      block.dims[k] = d->dims[m];
+      block.factors[k] = at(b, b->d_rows[m], b->first[m][i]);
+    }
+    AMPED_TRY(amped_dense_products_cuda(&args, &block));
+  }
+  return amped_products_cuda_end(&args, out);
+}
+
 } // namespace
 
 const amped_dense_block_ops amped_dense_block_cuda = {
@@ -581,4 +611,5 @@ const amped_dense_block_ops amped_dense_block_cuda = {
     .put_rows = put_rows,
     .get_cells = get_cells,
     .misses = misses,
+    .products = products,
 };

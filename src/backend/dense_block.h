@@ -18,6 +18,7 @@
 #include "plan/plan.h"
 
 struct amped_device;
+struct amped_products; /* sums of x x and x m (backend.h) */
 struct amped_factor_set;
 struct amped_tensor_part;
 typedef struct amped_dense_blocks amped_dense_blocks;
@@ -90,6 +91,10 @@ typedef struct amped_dense_block_ops {
    * weights[r] times the factors' entries. */
   amped_status (*misses)(amped_dense_blocks *blocks, uint64_t count, const uint64_t *const *indices,
                          const double *cells, const double *weights, double *misses);
+  /* Sums over all cells of the current blocks, each times `scale`, which is x. Its model value m is
+   * the sum over components of weights[r] times the entries of the block's rows. */
+  amped_status (*products)(amped_dense_blocks *blocks, double scale, const double *weights,
+                           struct amped_products *out);
 } amped_dense_block_ops;
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/timer.h"
-#include "solver/residual.h"
 #include "solver/unit_model.h"
 
 /* Rounding errors of the quick formula add up to at most ERRORS units (docs/numerics.md). A
@@ -32,7 +31,7 @@ static amped_status measure_residual(amped_fit *f, uint64_t sweep, double spread
   const amped_context *context = f->context;
   amped_residual residual = {0.0, 0.0};
   double began = amped_time();
-  AMPED_TRY(amped_residual_measure(context, f->fixed, f->result->weights, &residual));
+  AMPED_TRY(amped_residual_measure(context, f->fixed, f->pass, f->result->weights, &residual));
   f->result->residuals++;
   if (!f->shown_pass)
     amped_say_verbose("  sweep %" PRIu64

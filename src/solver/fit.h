@@ -7,12 +7,14 @@
 
 #include "solver/fixed_modes.h"
 #include "solver/iterate.h"
+#include "solver/residual.h"
 
 typedef struct amped_fit {
   const amped_context *context;
-  const amped_fixed_modes *fixed; /* NULL: none */
-  amped_solver_result *result;    /* read: weights of the model; written: number of passes */
-  double *v;                      /* workspace, [ncomps][ncomps] */
+  const amped_fixed_modes *fixed;  /* NULL: none */
+  const amped_residual_pass *pass; /* NULL: the tensor format's */
+  amped_solver_result *result;     /* read: weights of the model; written: number of passes */
+  double *v;                       /* workspace, [ncomps][ncomps] */
   bool shown_pass;
 } amped_fit;
 

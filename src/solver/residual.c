@@ -20,6 +20,7 @@
 typedef struct work {
   const amped_context *context;
   const amped_fixed_modes *fixed;
+  const amped_residual_pass *pass;
   double *rows;
   double *weights; /* weights, scaled like X */
   amped_dd *gram;  /* gram of a mode: triangle of rows r and columns s >= r, row by row */
@@ -169,6 +170,14 @@ static amped_status put_shared_rows(work *w) {
   return AMPED_OK;
 }
 
+static amped_status pass_over_nonzeros(work *w, double scale, amped_products *out) {
+  if (w->pass != NULL)
+    return w->pass->run(w->pass->self, scale, w->weights, out);
+  AMPED_TRY(put_shared_rows(w));
+  return amped_worker_products(w->context->worker, 0, scale, w->weights, w->context->plan->ncomps,
+                               out);
+}
+
 /* Choose |X|^2, scaled, and return the unknown part of |X|^2 - 2 (X, M). seen: sum over nonzeros as
  * they are in memory. stated: the plan's |X|^2, from the file; it is rounded, does not include
  * rounding of values to float, and counts repeated coordinates once. Either may be right if float
@@ -199,7 +208,6 @@ static double unit_of(const work *w) {
 static amped_status measure(work *w, const double *weights, amped_residual *out) {
   const amped_context *context = w->context;
   const amped_plan *plan = context->plan;
-  const amped_worker *worker = context->worker;
   const int exponent = -ilogb(sqrt(plan->norm_squared)); /* |X| becomes 1 to 2 */
   amped_products products = {.xx = {0.0, 0.0}};
   double size = 0.0;
@@ -208,9 +216,7 @@ static amped_status measure(work *w, const double *weights, amped_residual *out)
     size += w->weights[r];
   }
   amped_status status = multiply_grams(w);
-  AMPED_NEXT(status, put_shared_rows(w));
-  AMPED_NEXT(status, amped_worker_products(worker, 0, ldexp(1.0, exponent), w->weights,
-                                           plan->ncomps, &products));
+  AMPED_NEXT(status, pass_over_nonzeros(w, ldexp(1.0, exponent), &products));
   amped_dd sums[2] = {products.xx, products.xm};
   if (status != AMPED_OK) /* the other ranks see it in the sum */
     sums[0].hi = (double)NAN;
@@ -230,8 +236,9 @@ static amped_status measure(work *w, const double *weights, amped_residual *out)
 }
 
 amped_status amped_residual_measure(const amped_context *context, const amped_fixed_modes *fixed,
-                                    const double *weights, amped_residual *out) {
-  work w = {.context = context, .fixed = fixed};
+                                    const amped_residual_pass *pass, const double *weights,
+                                    amped_residual *out) {
+  work w = {.context = context, .fixed = fixed, .pass = pass};
   amped_status status = amped_comm_agree(context->comm, amped_buffers_allocate(buffers(&w)));
   if (status == AMPED_OK)
     status = measure(&w, weights, out);

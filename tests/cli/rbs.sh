@@ -151,6 +151,26 @@ expect 2 "leave out --read=root" on 2 a.h5 --rank=3 --method=rbs --memory=20K --
 "$python" -c 'import numpy as np; x = np.load("a.npy"); x[20, 3, 4] = np.inf; np.save("inf.npy", x)'
 expect 3 "inf.npy: .*21, 4, 5" on 2 inf.npy --rank=3 --method=rbs --memory=20K --nowrite
 
+# Near 1 a pass over the file finds the residual that sums of floats hide, as for cells in memory.
+for np in 1 2; do
+  expect 0 "" "$amped" generate near.h5 --dense --dims=40x30x20 --planted=2 --noise=0.0001 --seed=$np -q --overwrite
+  for polish in 0 30; do
+    expect 0 "below --stop-fit=0.99995\|fit of all cells" on $np near.h5 --rank=2 --method=rbs --memory=60K --polish=$polish \
+      --stop-fit=0.99995 --init=near.planted.h5 -o near.out.h5 --overwrite
+    expect 0 "" "$python" - <<'END'
+import h5py
+import numpy as np
+with h5py.File("near.h5") as f:
+    x = f["dense"][...].astype(float)
+with h5py.File("near.out.h5") as f:
+    model = np.einsum("r,ir,jr,kr->ijk", f["weights"][...], *[f["factors/%d" % k][...] for k in range(3)])
+    fit = f["fit"][-1]
+exact = 1 - np.linalg.norm(x - model) / np.linalg.norm(x)
+assert abs(fit - exact) < 5e-7, (fit, exact)
+END
+  done
+done
+
 # The memory of such a run is that of two groups, or of the 64 MiB in pieces by which a pass checks the file: a
 # file of 244 MiB takes less than a third of that more than one of 0.8.
 peak() {

@@ -11,6 +11,7 @@
 #include "cpu/device/device_cpu.h"
 #include "base/buffers.h"
 #include "cpu/factor/row_descent_cpu.h"
+#include "cpu/dense/dense_products_cpu.h"
 #include "cpu/dense/slab_cpu.h"
 
 /* Rows that a thread solves at a time. */
@@ -516,6 +517,40 @@ static amped_status cpu_misses(amped_dense_blocks *b, uint64_t count,
   return AMPED_OK;
 }
 
+/* --- exact sums ------------------------------------------------------------------------------- */
+
+static amped_status block_products(amped_dense_blocks *b, uint64_t block, double scale,
+                                   const double *weights, amped_products *out) {
+  const amped_plan *plan = b->plan;
+  const amped_slab_cpu *slab = &b->slabs[block];
+  amped_dense_products p = {.cells = slab->cells,
+                            .type = slab->dense->type,
+                            .order = plan->order,
+                            .value_type = plan->value_type,
+                            .ncomps = plan->ncomps,
+                            .ld = plan->ld,
+                            .scale = scale,
+                            .weights = weights};
+  for (int k = 0; k < plan->order; k++) {
+    p.dims[k] = slab->dense->dims[slab->dense->layout[k]];
+    p.factors[k] = slab->rows[slab->dense->layout[k]];
+  }
+  return amped_dense_products_cpu(&p, b->part.threads, out);
+}
+
+static amped_status cpu_products(amped_dense_blocks *b, double scale, const double *weights,
+                                 amped_products *out) {
+  *out = (amped_products){.xx = {0.0, 0.0}};
+  for (uint64_t i = 0; i < b->count; i++) {
+    amped_products one = {.xx = {0.0, 0.0}};
+    if (b->slabs[i].dense->cells > 0)
+      AMPED_TRY(block_products(b, i, scale, weights, &one));
+    out->xx = amped_dd_add(out->xx, one.xx);
+    out->xm = amped_dd_add(out->xm, one.xm);
+  }
+  return AMPED_OK;
+}
+
 const amped_dense_block_ops amped_dense_block_cpu = {
     .require = cpu_require,
     .create = cpu_create,
@@ -531,4 +566,5 @@ const amped_dense_block_ops amped_dense_block_cpu = {
     .put_rows = cpu_put_rows,
     .get_cells = cpu_get_cells,
     .misses = cpu_misses,
+    .products = cpu_products,
 };

@@ -70,6 +70,7 @@ typedef struct rbs {
   double *numbers;  /* numbers of a checkpoint; CHANGE is the largest change of a mode */
   bool restricted;  /* steps of the last epoch were restricted */
   bool warned;      /* always true: the polish gives no warning about its tolerance */
+  bool shown_pass;  /* a pass near a fit of 1 was reported */
   amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
 } rbs;
 
@@ -692,21 +693,40 @@ static double inner_of(const rbs *r, uint64_t count, const double *weights) {
   return inner;
 }
 
-/* Returns the fit of a model that has these grams and weights. r->sums: sums of `mode`; r->rows:
- * its rows. *noise = rounding error of the fit. */
-static double exact_fit(const rbs *r, int mode, double *const *grams, const double *weights,
-                        double *noise) {
-  const amped_plan *plan = r->context->plan;
-  const double eps = plan->value_type == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON;
-  const double inner = inner_of(r, plan->dims[mode], weights);
-  const double square = model_square(r, grams, weights);
-  const double part = (plan->norm_squared - 2.0 * inner + square) / plan->norm_squared;
-  const double fit = amped_fit_of_part(part);
-  *noise = eps / fmax(1.0 - fit, sqrt(eps));
-  return fit;
+/* The sums over all cells, near a fit of 1: a pass over the file. The status is this rank's own. */
+static amped_status products_outside(void *self, double scale, const double *weights,
+                                     amped_products *out) {
+  rbs *r = self;
+  amped_products one = {.xx = {0.0, 0.0}};
+  *out = one;
+  amped_rbs_sample_in_order(&r->sample);
+  for (uint64_t step = 0; step < r->settings->shape.count; step++) {
+    take_step(r, UINT64_MAX, step, &r->result->times);
+    AMPED_NEXT(r->own, r->ops->products(r->blocks, scale, weights, &one));
+    out->xx = amped_dd_add(out->xx, one.xx);
+    out->xm = amped_dd_add(out->xm, one.xm);
+  }
+  return r->own;
 }
 
-/* Find the fit of the unit model by one pass over the file. */
+/* Find the fit of the unit model, whose <X, M> is inner. All ranks have all rows. */
+static amped_status find_fit_outside(rbs *r, uint64_t sweep, double inner, double *value,
+                                     double *noise) {
+  const amped_residual_pass pass = {.run = products_outside, .self = r};
+  amped_fit fit = {.context = r->context,
+                   .pass = &pass,
+                   .result = r->result,
+                   .v = r->v,
+                   .shown_pass = r->shown_pass};
+  double part = 0.0;
+  AMPED_TRY(amped_fit_find(&fit, sweep, (const double *const *)r->unit_grams, inner, AMPED_OK,
+                           &part, noise));
+  r->shown_pass = fit.shown_pass;
+  *value = amped_fit_of_part(part);
+  return AMPED_OK;
+}
+
+/* Find the fit of the unit model by one pass over the file, and by another near 1. */
 static amped_status fit_outside(rbs *r, double *value) {
   const int mode = r->settings->shape.mode == 0 ? 1 : 0;
   double noise = 0.0;
@@ -715,7 +735,9 @@ static amped_status fit_outside(rbs *r, double *value) {
   amped_rbs_sample_in_order(&r->sample);
   AMPED_TRY(pass_over_file(r, -1, mode, times));
   share_rows(r, 0, mode); /* leaves the rows in r->rows */
-  *value = exact_fit(r, mode, r->unit_grams, r->result->weights, &noise);
+  const double inner = inner_of(r, r->context->plan->dims[mode], r->result->weights);
+  r->shown_pass = true;
+  AMPED_TRY(find_fit_outside(r, r->result->sweeps, inner, value, &noise));
   times->total += amped_time() - began;
   return r->own;
 }
@@ -791,8 +813,9 @@ static amped_status sweep_outside(void *self, amped_sweep *s) {
     }
   for (size_t c = 0; c < n; c++)
     weights[c] = r->unit;
-  s->value = exact_fit(r, last, r->grams, weights, &s->noise);
+  const double inner = inner_of(r, plan->dims[last], weights);
   AMPED_TRY(make_unit(r));
+  AMPED_TRY(find_fit_outside(r, s->number, inner, &s->value, &s->noise));
   memset(r->moved, 0, sizeof r->moved);
   s->times.total = amped_time() - began;
   return amped_fit_check("the fit", s->value, "sweep", s->number);

@@ -430,6 +430,54 @@ START_TEST(single_cells_and_their_misses) {
 }
 END_TEST
 
+/* Sums over the cells of all blocks, one of which is empty, against a sum in long double. */
+static void check_products(amped_vtype value_type, int layout) {
+  dense x;
+  team t;
+  rank_blocks r;
+  const int n = 3;
+  amped_products got;
+  long double want[] = {0.0L, 0.0L};
+  const double weights[] = {0.5, -1.25, 2.0};
+  shape_create(&x, 3, layout, AMPED_CELL_F32, n, value_type);
+  team_open(&t, &x, &(ways){.nranks = 1, .slab_mode = -1, .tree = -1});
+  open_blocks(&r, &t, 0, 3, true);
+  check_ok(r.ops->take(r.blocks, &r.s.sets, NULL));
+  check_ok(r.ops->products(r.blocks, 0.25, weights, &got));
+  for (uint64_t b = 0; b < 3; b++) {
+    small s;
+    small_create(&s, &x, &r.s, b, r.rows);
+    for (uint64_t i = 0; i < s.t.nnz; i++) {
+      const long double value = 0.25L * (long double)s.t.values[i];
+      long double model = 0.0L;
+      for (int c = 0; c < n; c++) {
+        long double product = (long double)weights[c];
+        for (int m = 0; m < r.plan->order; m++)
+          product *= (long double)s.factors[m][s.t.indices[m][i] * (uint64_t)n + (uint64_t)c];
+        model += product;
+      }
+      want[0] += value * value;
+      want[1] += value * model;
+    }
+    amped_sptensor_free(&s.t);
+  }
+  ck_assert(want[0] > 0.0L);
+  near(got.xx.hi, (double)want[0], 1e-15 * (double)want[0], "x x", 0, 0);
+  near(got.xm.hi, (double)want[1], 1e-15 * (double)(want[0] + 8.0L * fabsl(want[1])), "x m", 0, 0);
+  close_blocks(&r);
+  team_close(&t);
+  dense_free(&x);
+}
+
+START_TEST(products_are_exact_sums) {
+  for (int layout = 0; layout < 2; layout++) {
+    check_products(AMPED_F32, layout);
+    check_products(AMPED_F64, layout);
+  }
+  check_no_leak();
+}
+END_TEST
+
 TESTING_MAIN("dense_block", blocks_equal_the_oracle, cells_of_all_types_are_packed,
              cells_may_be_brought, descended_rows_are_nonnegative_and_least,
-             single_cells_and_their_misses)
+             single_cells_and_their_misses, products_are_exact_sums)
