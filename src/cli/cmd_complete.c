@@ -82,7 +82,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
                        "--clip=data needs a tensor of few distinct values, at most %d; give a "
                        "range, --clip=LO:HI",
                        AMPED_MAX_CODES);
-  return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
+  return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session));
 }
 
 /* Are the errors of gaps found, for all numbers of components? */

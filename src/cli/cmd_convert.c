@@ -586,7 +586,8 @@ static amped_status convert_steps(const amped_options *o, amped_format format,
   char text[32];
   AMPED_TRY(read_input(o, x, t, r));
   AMPED_TRY(order_nonzeros(o, x, t, r));
-  AMPED_TRY(amped_output_compare_tensor(found, r->hash, t));
+  const amped_output_shape shape = {.order = t->order, .dims = t->dims, .labels = t->labels};
+  AMPED_TRY(amped_output_compare_tensor(found, r->hash, &shape));
   AMPED_TRY(write_output(o, format, x, t, r));
   const uint64_t disk = amped_external_sort_tell(x).temporary_bytes;
   const uint64_t peak = peak_bytes();

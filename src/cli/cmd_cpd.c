@@ -178,7 +178,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   AMPED_TRY(check_matrix(j->o, plan));
   if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
     return AMPED_OK; /* the hash is known when the cells are read */
-  return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
+  return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session));
 }
 
 static bool left_outside(const amped_session *session, const amped_requirement *required,
@@ -338,8 +338,7 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK && session.is_dense && !o->session.plan_only)
     status = amped_comm_agree(
-        &session.comm,
-        amped_cpd_outputs_compare(o, &j.outputs, amped_session_info(&session)->hash));
+        &session.comm, amped_cpd_outputs_compare(o, &j.outputs, amped_session_info(&session)));
   if (status == AMPED_OK) {
     say_form(&session, &o->cpd);
     say_counts(&session, &o->cpd);

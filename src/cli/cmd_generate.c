@@ -221,6 +221,13 @@ static amped_status write_model(const job *j, const amped_ktensor *model, double
   return AMPED_OK;
 }
 
+/* Refuse to replace another tensor, or another planted model. */
+static amped_status compare_outputs(const job *j, uint64_t hash, int order, const uint64_t *dims) {
+  const amped_output_shape shape = {.order = order, .dims = dims};
+  AMPED_TRY(amped_output_compare_tensor(&j->found, hash, &shape));
+  return amped_output_compare_result(&j->found_model, hash, order, dims, j->o->generate.planted);
+}
+
 static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktensor *model,
                               double noise_sd, double make_sec, amped_facts *f) {
   char dims[AMPED_DIMS_TEXT];
@@ -235,8 +242,7 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   amped_fact(f, "seed", amped_json_count(j->spec.seed), ", seed %" PRIu64, j->spec.seed);
   amped_fact(f, "make_sec", amped_json_number(make_sec), ", in %.2f s\n", make_sec);
   noise_facts(noise_sd, f);
-  AMPED_TRY(amped_output_compare_tensor(&j->found, facts.hash, t));
-  AMPED_TRY(amped_output_compare(&j->found_model, facts.hash, j->o->generate.planted));
+  AMPED_TRY(compare_outputs(j, facts.hash, t->order, t->dims));
   if (j->format == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_tensor_file_write(j->path, t, true));
   else
@@ -273,9 +279,7 @@ static amped_status write_dense(const job *j, const amped_generated_cells *g,
   amped_status status = put_cells(g, w);
   *info = *amped_dense_writer_info(w);
   if (status == AMPED_OK)
-    status = amped_output_compare(&j->found, info->hash, 0);
-  if (status == AMPED_OK)
-    status = amped_output_compare(&j->found_model, info->hash, j->o->generate.planted);
+    status = compare_outputs(j, info->hash, info->order, info->dims);
   if (status == AMPED_OK)
     return amped_dense_writer_publish(w);
   amped_dense_writer_discard(w);

@@ -368,7 +368,9 @@ static amped_status write_output(job *j, const amped_output *found) {
   if (j->out == AMPED_FORMAT_TNS && has_labels(&j->cells))
     amped_warn("%s: labels are left out; a table (OUT.csv) holds them", path);
   if (j->out == AMPED_FORMAT_HDF5) {
-    AMPED_TRY(amped_output_compare_tensor(found, amped_sptensor_hash(&j->cells), &j->cells));
+    const amped_output_shape shape = {
+        .order = j->cells.order, .dims = j->cells.dims, .labels = j->cells.labels};
+    AMPED_TRY(amped_output_compare_tensor(found, amped_sptensor_hash(&j->cells), &shape));
     AMPED_TRY(amped_sptensor_sort(&j->cells, 0));
     if (!amped_duplicates_merge(j->cells.duplicates) && !amped_sptensor_may_repeat(&j->cells))
       j->cells.duplicates = AMPED_DUPLICATES_NONE;

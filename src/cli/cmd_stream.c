@@ -189,7 +189,8 @@ static amped_status open_state(job *j) {
   AMPED_TRY(amped_comm_agree(comm, set_clip(j)));
   AMPED_TRY(amped_comm_agree(comm, amped_stream_needs_memory(j->session, &j->head, j->o->args[0])));
   if (comm->rank == 0 && j->o->output != NULL)
-    status = amped_output_compare(&j->found, first_hash(j), j->head.ncomps - j->head.biased);
+    status = amped_output_compare_result(&j->found, first_hash(j), 0, NULL,
+                                         j->head.ncomps - j->head.biased);
   AMPED_TRY(amped_comm_agree(comm, status));
   j->session_options.ncomps = j->head.ncomps - (j->head.biased ? 1 : 0);
   j->session_options.ncomps_list[0] = j->session_options.ncomps;

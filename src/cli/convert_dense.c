@@ -213,7 +213,9 @@ static amped_status copy(const amped_options *o, const amped_output *found,
         amped_dense_info_check(amped_dense_source_info(source), info->nnz, info->hash, o->args[0]);
   }
   if (status == AMPED_OK)
-    status = amped_output_compare(found, info->hash, 0);
+    status = amped_output_compare_tensor(
+        found, info->hash,
+        &(amped_output_shape){.order = info->order, .dims = info->dims, .labels = labels});
   if (status == AMPED_OK)
     return amped_dense_output_publish(output);
   amped_dense_output_discard(output);

@@ -254,11 +254,14 @@ amped_status amped_cpd_outputs_lock(amped_cpd_outputs *out) {
 }
 
 amped_status amped_cpd_outputs_compare(const amped_options *o, const amped_cpd_outputs *out,
-                                       uint64_t hash) {
+                                       const amped_tensor_info *info) {
+  const uint64_t *dims = o->session.fix == NULL ? info->dims : NULL;
   for (int i = 0; i < out->count; i++)
-    AMPED_TRY(amped_output_compare(&out->results[i].found, hash, o->session.ncomps_list[i]));
+    AMPED_TRY(amped_output_compare_result(&out->results[i].found, info->hash, info->order, dims,
+                                          o->session.ncomps_list[i]));
   return out->partial.path != NULL
-             ? amped_output_compare(&out->partial.found, hash, o->session.ncomps)
+             ? amped_output_compare_result(&out->partial.found, info->hash, info->order, dims,
+                                           o->session.ncomps)
              : AMPED_OK;
 }
 

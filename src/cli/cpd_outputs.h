@@ -51,9 +51,10 @@ amped_status amped_cpd_outputs_place(const amped_options *o, amped_cpd_outputs *
 /* Lock the files until free, so that no other run writes them. */
 amped_status amped_cpd_outputs_lock(amped_cpd_outputs *outputs);
 
-/* Refuses to replace results of another tensor. hash: the tensor's. */
+/* Refuses to replace results of another tensor, which `info` describes. With --fix its dimensions
+ * may differ from the result's. */
 amped_status amped_cpd_outputs_compare(const amped_options *o, const amped_cpd_outputs *outputs,
-                                       uint64_t hash);
+                                       const amped_tensor_info *info);
 
 /* Is there enough disk space for results, checkpoint, trace and the state of a stream? */
 amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outputs *outputs,

@@ -1,6 +1,7 @@
 /* Predicted array: cells are computed in blocks, and appended to the output in pieces. */
 #include "cli/predict_array.h"
 
+#include <cblas.h>
 #include <float.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -64,21 +65,78 @@ static bool fits_float(amped_cell_type type) {
   return amped_cell_bytes(type) < 4 || type == AMPED_CELL_F32;
 }
 
-/* Typical size of the model's values, and of their differences. */
-static void find_sizes(const array *a, double *size, double *spread) {
-  const amped_ktensor *k = a->p->k;
-  if (a->p->c != NULL) {
-    *spread = a->p->c->scale;
-    *size = fabs(a->p->c->mean) + *spread;
-    return;
+/* Multiply products[r][s], of which s >= r counts, by the mean of row[r] row[s] over mode's rows,
+ * and means[r] by that of row[r]. gram: [ncomps][ncomps], workspace. */
+static void multiply_means(const amped_ktensor *k, int mode, double *gram, double *products,
+                           double *means) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  double sums[AMPED_MAX_NCOMPS] = {0.0};
+  for (uint64_t first = 0; first < k->dims[mode]; first += BLOCK) {
+    const uint64_t rows = k->dims[mode] - first < BLOCK ? k->dims[mode] - first : BLOCK;
+    const double *factor = k->factors[mode] + first * n;
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)rows, 1.0, factor, (int)n,
+                first > 0 ? 1.0 : 0.0, gram, (int)n);
+    for (uint64_t i = 0; i < rows * n; i++)
+      sums[i % n] += factor[i];
   }
+  for (uint64_t r = 0; r < n; r++) {
+    means[r] *= sums[r] / (double)k->dims[mode];
+    for (uint64_t s = r; s < n; s++)
+      products[r * n + s] *= gram[r * n + s] / (double)k->dims[mode];
+  }
+}
+
+/* Root mean square and standard deviation of the components' sum over all cells. work: 2 ncomps^2
+ * numbers. */
+static void find_moments(const amped_ktensor *k, double *work, double *size, double *spread) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  double means[AMPED_MAX_NCOMPS];
+  double mean = 0.0;
+  double square = 0.0;
+  memcpy(means, k->weights, n * sizeof *means);
+  for (uint64_t i = 0; i < n * n; i++)
+    work[i] = k->weights[i / n] * k->weights[i % n];
+  for (int m = 0; m < k->order; m++)
+    multiply_means(k, m, work + n * n, work, means);
+  for (uint64_t r = 0; r < n; r++) {
+    mean += means[r];
+    for (uint64_t s = r; s < n; s++)
+      square += (r == s ? 1.0 : 2.0) * work[r * n + s];
+  }
+  *size = sqrt(fmax(square, mean * mean));
+  *spread = sqrt(fmax(square - mean * mean, 0.0));
+}
+
+/* The size of the components' sum, if their columns have unit length. */
+static double rough_size(const amped_ktensor *k) {
   double cells = 1.0;
+  double sum = 0.0;
   for (int m = 0; m < k->order; m++)
     cells *= (double)k->dims[m];
-  *size = 0.0;
   for (int r = 0; r < k->ncomps; r++)
-    *size += fabs(k->weights[r]) / sqrt(cells); /* if columns have unit length */
-  *spread = *size;
+    sum += fabs(k->weights[r]);
+  return sum / sqrt(cells);
+}
+
+/* Typical size of the model's values, and of their differences. */
+static amped_status find_sizes(const array *a, double *size, double *spread) {
+  const amped_completion *c = a->p->c;
+  const amped_ktensor *k = a->p->k;
+  const double scale = c != NULL ? c->scale : 1.0;
+  double *work = NULL;
+  *spread = scale;
+  *size = c != NULL ? fabs(c->mean) + scale : 0.0;
+  if (c != NULL && (c->mean != 0.0 || c->biased))
+    return AMPED_OK;
+  const uint64_t n = (uint64_t)k->ncomps;
+  AMPED_TRY(amped_alloc(&work, 2 * n * n, sizeof *work, "the products of components"));
+  find_moments(k, work, size, spread);
+  amped_free(work);
+  if (!(*size > DBL_EPSILON / LARGE) || !isfinite(*size)) /* squares may leave the range */
+    *size = *spread = rough_size(k);
+  *size *= scale;
+  *spread *= scale;
+  return AMPED_OK;
 }
 
 /* Do floats hold the model's values, with a rounding error that is small beside their
@@ -96,7 +154,7 @@ static amped_status find_type(array *a) {
       a->observed != NULL && !fits_float(amped_dense_source_info(a->observed)->type);
   double size = 0.0;
   double spread = 0.0;
-  find_sizes(a, &size, &spread);
+  AMPED_TRY(find_sizes(a, &size, &spread));
   const bool needs_double = rounds_cells || !floats_hold(size, spread);
   a->info.type = asked == AMPED_F64 || needs_double ? AMPED_CELL_F64 : AMPED_CELL_F32;
   if (asked != AMPED_F32 || !needs_double)
@@ -334,13 +392,15 @@ static amped_status write_pieces(array *a, amped_dense_output *output) {
 }
 
 static amped_status write_output(array *a, const amped_output *found) {
+  const amped_output_shape shape = {
+      .order = a->info.order, .dims = a->info.dims, .labels = a->p->k->labels};
   amped_dense_output *output = NULL;
   AMPED_TRY(amped_dense_output_create(a->o->output, &a->info, &output));
   amped_status status = amped_dense_output_set_labels(output, a->p->k->labels);
   if (status == AMPED_OK)
     status = write_pieces(a, output);
   if (status == AMPED_OK)
-    status = amped_output_compare(found, amped_dense_output_info(output)->hash, 0);
+    status = amped_output_compare_tensor(found, amped_dense_output_info(output)->hash, &shape);
   if (status == AMPED_OK)
     return amped_dense_output_publish(output);
   amped_dense_output_discard(output);

@@ -147,15 +147,40 @@ static amped_status look_at_packing(amped_hdf5 *file, const char *name, const ch
   return AMPED_OK;
 }
 
+/* Is the attribute a text without digits, such as "none"? */
+static bool is_word(const amped_hdf5_dataset *d, const char *attribute) {
+  char *text = NULL;
+  const bool is_text = amped_hdf5_get_text(d->file, d->name, attribute, &text) == AMPED_OK;
+  const bool out = is_text && strpbrk(text, "0123456789") == NULL;
+  amped_free(text);
+  amped_status_clear();
+  return out;
+}
+
+/* Read the numbers of an attribute that says which cells are missing, *count of them; 0: there is
+ * no such attribute, or it is a word. Numbers that are not understood would leave missing cells
+ * among the others. */
+static amped_status get_numbers(const amped_hdf5_dataset *d, const char *attribute, int most,
+                                long double *values, int *count) {
+  bool exists = false;
+  *count = 0;
+  AMPED_TRY(amped_hdf5_has_attribute(d->file, d->name, attribute, &exists));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_numbers(d->file, d->name, attribute, most, values, count));
+  if (*count > 0 || is_word(d, attribute))
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, d->file->path,
+                     "attribute %s of dataset %s is not a number or a list of numbers, so which "
+                     "cells are missing is not known; correct or remove it",
+                     attribute, d->name);
+}
+
 static amped_status look_at_missing(const amped_hdf5_dataset *d, const char *attribute,
                                     amped_hdf5_convention *out) {
   long double values[AMPED_HDF5_MISSING];
   int count = 0;
-  bool exists = false;
-  AMPED_TRY(amped_hdf5_has_attribute(d->file, d->name, attribute, &exists));
-  if (exists)
-    AMPED_TRY(amped_hdf5_get_numbers(d->file, d->name, attribute, AMPED_HDF5_MISSING - out->missing,
-                                     values, &count));
+  AMPED_TRY(get_numbers(d, attribute, AMPED_HDF5_MISSING - out->missing, values, &count));
   for (int i = 0; i < count; i++)
     if (!isnan(values[i]))
       out->values[out->missing++] = as_read(d, out, values[i]);
@@ -167,11 +192,7 @@ static amped_status look_at_range(const amped_hdf5_dataset *d, const char *attri
                                   bool is_most, amped_hdf5_convention *out) {
   long double values[AMPED_HDF5_MISSING];
   int count = 0;
-  bool exists = false;
-  AMPED_TRY(amped_hdf5_has_attribute(d->file, d->name, attribute, &exists));
-  if (exists)
-    AMPED_TRY(
-        amped_hdf5_get_numbers(d->file, d->name, attribute, AMPED_HDF5_MISSING, values, &count));
+  AMPED_TRY(get_numbers(d, attribute, AMPED_HDF5_MISSING, values, &count));
   if (count == 0)
     return AMPED_OK;
   if (count != (int)is_least + (int)is_most)

@@ -25,6 +25,15 @@ static const char unknown[] = "does not say what made it";
 
 /* --- HDF5 files ------------------------------------------------------------------------------ */
 
+/* Read the dimensions of a result's input. */
+static amped_status read_dims(amped_hdf5 *file, amped_output *out) {
+  long double dims[AMPED_MAX_ORDER];
+  AMPED_TRY(amped_hdf5_get_numbers(file, "/", "input_dims", AMPED_MAX_ORDER, dims, &out->order));
+  for (int m = 0; m < out->order; m++)
+    out->dims[m] = (uint64_t)dims[m];
+  return AMPED_OK;
+}
+
 /* Read the facts of a file of this program. The caller frees *format. */
 static amped_status read_facts(amped_hdf5 *file, char **format, amped_output *out) {
   amped_hdf5_dataset weights;
@@ -35,7 +44,7 @@ static amped_status read_facts(amped_hdf5 *file, char **format, amped_output *ou
   AMPED_TRY(amped_hdf5_dataset_open(file, "/weights", 1, &weights));
   out->ncomps = weights.dims[0];
   amped_hdf5_dataset_close(&weights);
-  return AMPED_OK;
+  return read_dims(file, out);
 }
 
 static bool is_tensor(const char *path, amped_output *out) {
@@ -263,61 +272,98 @@ amped_status amped_output_look(const char *path, amped_output_kind kind, bool ov
   return kind == AMPED_OUTPUT_STATE ? look_beside_state(path, out) : AMPED_OK;
 }
 
-amped_status amped_output_compare(const amped_output *o, uint64_t hash, int ncomps) {
-  const char *noun = kinds[ncomps > 0 ? AMPED_OUTPUT_RESULT : AMPED_OUTPUT_TENSOR].noun;
+static amped_status refuse_hash(const amped_output *o, const char *noun) {
+  char reason[128];
+  (void)snprintf(reason, sizeof reason, "is the %s of another input (hash %016" PRIx64 ")", noun,
+                 o->hash);
+  return refuse(o->path, reason);
+}
+
+static void say_replaced(const amped_output *o, const char *noun) {
+  amped_say("%s: exists, and will be replaced: it is the %s of the same input", o->path, noun);
+}
+
+static bool are_dims(int order, const uint64_t *dims, int other_order, const uint64_t *others) {
+  return order == other_order && memcmp(dims, others, (size_t)order * sizeof *dims) == 0;
+}
+
+amped_status amped_output_compare_result(const amped_output *o, uint64_t hash, int order,
+                                         const uint64_t *dims, int ncomps) {
   char reason[128];
   if (!o->compared)
     return AMPED_OK;
-  if (o->hash != hash) {
-    (void)snprintf(reason, sizeof reason, "is the %s of another input (hash %016" PRIx64 ")", noun,
-                   o->hash);
-    return refuse(o->path, reason);
-  }
-  if (ncomps > 0 && o->ncomps != (uint64_t)ncomps) {
+  if (o->hash != hash)
+    return refuse_hash(o, "result");
+  if (dims != NULL && o->order > 0 && !are_dims(o->order, o->dims, order, dims))
+    return refuse(o->path, "is the result of an input of other dimensions");
+  if (o->ncomps != (uint64_t)ncomps) {
     (void)snprintf(reason, sizeof reason,
                    "is the result of the same input with %" PRIu64 " components, not %d", o->ncomps,
                    ncomps);
     return refuse(o->path, reason);
   }
-  amped_say("%s: exists, and will be replaced: it is the %s of the same input", o->path, noun);
+  say_replaced(o, "result");
   return AMPED_OK;
 }
 
-/* Has the file's tensor the labels of t? */
-static amped_status has_labels(amped_tensor_file *file, const amped_sptensor *t, bool *same) {
-  for (int m = 0; m < t->order && *same; m++) {
+/* An open tensor file: a list, or an array. */
+typedef struct old_tensor {
+  amped_tensor_file *list;
+  amped_dense_file *array;
+} old_tensor;
+
+static amped_status old_labels(const old_tensor *t, int mode, amped_labels *out) {
+  return t->list != NULL ? amped_tensor_file_labels(t->list, mode, out)
+                         : amped_dense_file_labels(t->array, mode, out);
+}
+
+/* Has the file's tensor these labels? */
+static amped_status has_labels(const old_tensor *t, const amped_output_shape *shape, bool *same) {
+  static const amped_labels none = {.count = 0};
+  for (int m = 0; m < shape->order && *same; m++) {
     amped_labels theirs;
-    AMPED_TRY(amped_tensor_file_labels(file, m, &theirs));
-    *same = amped_labels_are_equal(&theirs, &t->labels[m]);
+    AMPED_TRY(old_labels(t, m, &theirs));
+    *same = amped_labels_are_equal(&theirs, shape->labels != NULL ? &shape->labels[m] : &none);
     amped_labels_free(&theirs);
   }
   return AMPED_OK;
 }
 
 /* NULL, or the reason why the file's tensor is another one in spite of the same nonzeros. */
-static const char *find_difference(const char *path, const amped_sptensor *t) {
-  amped_tensor_file *file = NULL;
+static const char *find_difference(const char *path, const amped_output_shape *shape) {
+  old_tensor t = {.list = NULL};
+  const char *reason = NULL;
   bool same = true;
-  if (amped_tensor_file_open(path, &file) != AMPED_OK) {
-    amped_status_clear(); /* an array of all cells */
-    return NULL;
-  }
-  const amped_tensor_info *info = amped_tensor_file_info(file);
-  const char *reason = info->order != t->order ||
-                               memcmp(info->dims, t->dims, (size_t)t->order * sizeof *t->dims) != 0
-                           ? "is a tensor of other dimensions"
-                           : NULL;
-  if (reason == NULL && (has_labels(file, t, &same) != AMPED_OK || !same))
+  bool is_open = amped_tensor_file_open(path, &t.list) == AMPED_OK;
+  if (!is_open)
+    is_open = amped_dense_file_open(path, NULL, &t.array) == AMPED_OK;
+  if (!is_open)
+    reason = foreign;
+  else if (t.list != NULL
+               ? !are_dims(amped_tensor_file_info(t.list)->order,
+                           amped_tensor_file_info(t.list)->dims, shape->order, shape->dims)
+               : !are_dims(amped_dense_file_info(t.array)->order,
+                           amped_dense_file_info(t.array)->dims, shape->order, shape->dims))
+    reason = "is a tensor of other dimensions";
+  else if (has_labels(&t, shape, &same) != AMPED_OK || !same)
     reason = "is a tensor of other labels";
-  amped_tensor_file_close(file);
-  amped_status_clear();
+  amped_tensor_file_close(t.list);
+  amped_dense_file_close(t.array);
+  amped_status_clear(); /* a file that cannot be read is not ours */
   return reason;
 }
 
 amped_status amped_output_compare_tensor(const amped_output *o, uint64_t hash,
-                                         const amped_sptensor *t) {
-  const char *reason = o->compared && o->hash == hash ? find_difference(o->path, t) : NULL;
-  return reason != NULL ? refuse(o->path, reason) : amped_output_compare(o, hash, 0);
+                                         const amped_output_shape *shape) {
+  if (!o->compared)
+    return AMPED_OK;
+  if (o->hash != hash)
+    return refuse_hash(o, "tensor");
+  const char *reason = find_difference(o->path, shape);
+  if (reason != NULL)
+    return refuse(o->path, reason);
+  say_replaced(o, "tensor");
+  return AMPED_OK;
 }
 
 amped_status amped_output_json(const char *path, bool overwrite, amped_json **out) {

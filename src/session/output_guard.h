@@ -37,7 +37,16 @@ typedef struct amped_output {
   bool compared;    /* the file is this program's result or tensor; amped_output_compare decides */
   uint64_t hash;    /* hash of the file's input */
   uint64_t ncomps;  /* components of a result */
+  int order;        /* of a result's input; 0: not known */
+  uint64_t dims[AMPED_MAX_ORDER];
 } amped_output;
+
+/* What tells tensors of the same nonzeros apart. labels: [order]; NULL: none. */
+typedef struct amped_output_shape {
+  int order;
+  const uint64_t *dims;
+  const amped_labels *labels;
+} amped_output_shape;
 
 /* Refuses a file that this program did not make, or that is of another kind. overwrite: nothing is
  * refused. Opens HDF5 files: call before MPI starts (hdf5/hdf5_probe.h). */
@@ -48,14 +57,15 @@ amped_status amped_output_look(const char *path, amped_output_kind kind, bool ov
  * PATH would replace it. A damaged checkpoint or state is accepted. */
 amped_status amped_output_look_previous(const char *path, amped_output_kind kind);
 
-/* Refuses a result or tensor of another input, and a result with another number of components.
- * ncomps 0: the output is a tensor. Prints a line if a file will be replaced. */
-amped_status amped_output_compare(const amped_output *output, uint64_t hash, int ncomps);
+/* Refuses a result of another input, or with another number of components. dims: the input's; NULL:
+ * they may differ. Prints a line if a file will be replaced. */
+amped_status amped_output_compare_result(const amped_output *output, uint64_t hash, int order,
+                                         const uint64_t *dims, int ncomps);
 
-/* The same for a tensor with these nonzeros' hash: its dimensions and labels are compared, too. Not
- * after MPI has started. */
+/* Refuses a tensor, a list or an array, of other nonzeros, dimensions or labels. hash: the
+ * nonzeros'. Prints a line if a file will be replaced. Not after MPI has started. */
 amped_status amped_output_compare_tensor(const amped_output *output, uint64_t hash,
-                                         const amped_sptensor *t);
+                                         const amped_output_shape *shape);
 
 /* amped_output_look, then amped_json_open. path: may be NULL or "-". */
 amped_status amped_output_json(const char *path, bool overwrite, amped_json **out);

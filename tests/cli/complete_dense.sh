@@ -209,6 +209,24 @@ done
 expect 0 "" "$python" far.py late tiny near
 refused 2 "--type=float has too few digits, or too small a range, for the values of late.h5" "$amped" predict late.h5 -o out.npy --type=float
 refused 2 "--type=float has too few digits" "$amped" predict tiny.h5 -o out.h5 --type=float
+# Models without a mean: their values' mean and differences are found from the factors.
+"$python" - <<'END'
+import numpy as np
+i, j, k = np.ogrid[:12, :10, :8]
+np.save('days.npy', 20240101.0 + i * 2.0 + j + k * 0.5)
+np.save('mild.npy', 20.0 + i * 2.0 + j + k * 0.5)
+END
+for name in days mild; do
+  expect 0 "" "$amped" cpd $name.npy --rank=2 --precision=double --method=lm --iters=200 --tol=0 -q -o $name.h5
+  expect 0 "" "$amped" predict $name.h5 -o $name.full.npy -q
+done
+expect 0 "" "$amped" complete days.npy --rank=2 --precision=double --bias=none --reg=0.001 -q -o plain.h5
+expect 0 "wrote plain.npy: 960 cells of float64" "$amped" predict plain.h5 -o plain.npy
+expect 0 "" "$python" -c 'import numpy as np
+for name, kind in (("days", "f8"), ("mild", "f4")):
+    got, want = np.load(name + ".full.npy"), np.load(name + ".npy")
+    assert got.dtype == kind and np.sqrt(np.mean((got - want) ** 2)) < 0.01 * want.std(), name'
+refused 2 "--type=float has too few digits" "$amped" predict days.h5 -o out.npy --type=float
 # Lists show digits in which their values differ.
 expect 0 "1  17000000[0-9]*\.[0-9]" "$amped" recommend late.h5 --for=1:1 --of=3 -n 3
 

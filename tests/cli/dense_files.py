@@ -114,6 +114,12 @@ def good(folder):
         with h5py.File(folder + "/cdf.%s.h5" % next(iter(attributes)), "w") as f:
             f["x"] = z
             f["x"].attrs.update(attributes)
+    # What is no number leaves missing cells among the others.
+    for file, attribute, value in (("words", "valid_range", "-198 198"), ("table", "missing_value", np.array([[-199, 199]], "f4")),
+                                   ("rows", "valid_min", np.array([[-198, 0]], "f4"))):
+        with h5py.File(folder + "/cdf.%s.h5" % file, "w") as f:
+            f["x"] = z
+            f["x"].attrs[attribute] = value
     for kind, fill in (("<f4", 9.969209968386869e36), (">f8", 9.969209968386869e36), ("<i2", -32767), ("<u4", 4294967295)):
         z = np.abs(x).astype(kind)
         z[2, 3, 4] = z[6, 12, 10] = fill

@@ -146,6 +146,12 @@ for file in valid_range valid_min missing_value; do
   expect 0 "2 cells" "$amped" convert cdf.$file.h5 filled.npy --dense --nan=zero --overwrite
   expect 0 "" cmp filled.npy cdf.zeros.npy
 done
+for file in words table rows; do
+  for command in "info cdf.$file.h5" "complete cdf.$file.h5 --rank=1 --nowrite" "convert cdf.$file.h5 out.h5 --sparse --nan=missing"; do
+    # shellcheck disable=SC2086
+    expect 3 "cdf.$file.h5: attribute [a-zA-Z_]* of dataset /x is not a number or a list of numbers" "$amped" $command
+  done
+done
 for kind in le_f4 be_f8 le_i2 le_u4; do
   expect 3 "cdf.${kind}default.h5: the cell at (3, 4, 5) is .*, which means" on 1 cdf.${kind}default.h5 --rank=1 --nowrite
   expect 0 "2 cells" "$amped" convert cdf.${kind}default.h5 filled.npy --dense --nan=zero --overwrite

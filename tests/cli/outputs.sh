@@ -321,6 +321,28 @@ expect 0 "will be replaced" "$amped" convert y23.csv year.h5 --value=v
 printf '1 1 1 2\n1 2 2 3\n' >cells.tns
 expect 0 "" "$amped" convert cells.tns cells.h5 --dims=9x9x9 -q
 expect 1 "cells.h5: exists and is a tensor of other dimensions" "$amped" convert cells.tns cells.h5 -q
+# The same for arrays, between lists and arrays, for predicted arrays, and for the dimensions of results.
+printf '1 1 1 1\n3 3 3 2\n' >small.tns
+printf '1 1 1 1\n3 3 3 2\n1 1 4 0\n' >large.tns
+for which in small large; do
+  expect 0 "" "$amped" convert $which.tns $which.dense.h5 --dense -q
+  expect 0 "" "$amped" convert $which.dense.h5 $which.npy --dense -q
+done
+expect 0 "" "$amped" convert small.npy array.h5 --dense -q
+expect 0 "will be replaced" "$amped" convert small.npy array.h5 --dense
+expect 1 "array.h5: exists and is a tensor of other dimensions" "$amped" convert large.npy array.h5 --dense -q
+expect 0 "" "$amped" convert small.npy array.h5 --dense --axis=1:300:350 -q --overwrite
+expect 0 "will be replaced" "$amped" convert small.npy array.h5 --dense --axis=1:300:350
+for form in --dense --sparse; do
+  expect 1 "array.h5: exists and is a tensor of other labels" "$amped" convert small.npy array.h5 $form -q
+done
+expect 0 "" on 1 small.npy --rank=1 --axis=1:300:350 -o labels.h5 -q
+expect 0 "" on 1 small.npy --rank=1 -o none.h5 -q
+expect 0 "" "$amped" predict labels.h5 -o values.h5 -q
+expect 1 "values.h5: exists and is a tensor of other labels" "$amped" predict none.h5 -o values.h5 -q
+expect 0 "will be replaced" "$amped" predict labels.h5 -o values.h5
+expect 1 "none.h5: exists and is the result of an input of other dimensions" on 1 large.npy --rank=1 -o none.h5 -q
+expect 0 "will be replaced" on 2 small.npy --rank=1 -o none.h5
 # A rule for repeated coordinates cannot undo another.
 printf '1 1 1 2\n1 1 1 4\n1 2 2 3\n' >twice.tns
 expect 0 "" "$amped" convert twice.tns summed.h5 -q
