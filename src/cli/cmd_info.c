@@ -74,7 +74,6 @@ static void tensor_facts(const char *path, const amped_tensor_info *info, amped_
   const char *type = amped_vtype_name(info->value_type);
   const char *duplicates = amped_duplicates_name(info->duplicates);
   const bool repeats = amped_tensor_info_repeats(info);
-  const double norm = sqrt(info->norm_squared);
   char text[AMPED_DIMS_TEXT];
   char hash[32];
   amped_fact(f, "kind", json_string("tensor"), "tensor       ");
@@ -96,7 +95,7 @@ static void tensor_facts(const char *path, const amped_tensor_info *info, amped_
   if (info->has_hash) {
     (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
     amped_fact_json(f, "hash", json_string(hash));
-    amped_fact(f, "norm", amped_json_number(norm), "norm         %.9g\n", norm);
+    amped_info_norm(f, info->norm_squared, info->nnz);
   }
   copies_facts(info, f);
   if (!repeats && amped_form_dense_is_faster(density(info)))

@@ -65,7 +65,6 @@ static void dense_facts(const amped_dense_source *source, const amped_dense_info
   const uint64_t zeroed = amped_dense_source_zeroed(source);
   const bool matlab = amped_dense_source_is_matlab(source);
   const bool fortran = !amped_dense_info_is_c(info);
-  const double norm = sqrt(info->norm_squared);
   char text[AMPED_DIMS_TEXT];
   char bytes[32];
   char name[256];
@@ -101,12 +100,7 @@ static void dense_facts(const amped_dense_source *source, const amped_dense_info
   amped_fact(f, "layout", json_string(fortran ? "fortran" : "c"),
              "layout       %s, the %s index changes fastest\n", fortran ? "Fortran" : "C",
              fortran ? "first" : "last");
-  if (isfinite(norm))
-    amped_fact(f, "norm", amped_json_number(norm), "norm         %.9g\n", norm);
-  else
-    amped_fact(f, "norm", json_null(),
-               "norm         none: the squares of the values add up to more than a double holds; "
-               "scale the values down\n");
+  amped_info_norm(f, info->norm_squared, info->nnz);
   (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
   amped_fact_json(f, "hash", json_string(hash));
   amped_info_form(f, density(info));

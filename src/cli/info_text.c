@@ -1,11 +1,29 @@
 /* Facts about several kinds of files, for info. */
 #include "cli/info_text.h"
 
+#include <float.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+
 #include "tensor/form.h"
 #include "tensor/format.h"
 
 static json_t *form_name(bool dense) {
   return json_string(dense ? "dense" : "sparse");
+}
+
+void amped_info_norm(amped_facts *f, double norm_squared, uint64_t nnz) {
+  const double norm = sqrt(norm_squared);
+  const bool small = nnz > 0 && norm_squared < DBL_MIN / DBL_EPSILON;
+  if (isfinite(norm) && !small)
+    amped_fact(f, "norm", amped_json_number(norm), "norm         %.9g\n", norm);
+  else
+    amped_fact(f, "norm", json_null(),
+               "norm         none: the squares of the values %s; scale the values %s\n",
+               small ? "are too small for all digits of a double"
+                     : "add up to more than a double holds",
+               small ? "up" : "down");
 }
 
 void amped_info_form(amped_facts *facts, double density) {

@@ -11,6 +11,9 @@
  * "sparse". */
 void amped_info_form(amped_facts *facts, double density);
 
+/* The norm of nnz nonzeros; none if their squares leave a double's range, or lose digits. */
+void amped_info_norm(amped_facts *facts, double norm_squared, uint64_t nnz);
+
 /* A mode's labels: a line if there are some; with their `count` an item of "mode_names" and of
  * "labels", too. labels: at least the first and the last label. */
 void amped_info_label_line(amped_facts *facts, int mode, const amped_labels *labels);

@@ -65,8 +65,8 @@ static bool fits_float(amped_cell_type type) {
   return amped_cell_bytes(type) < 4 || type == AMPED_CELL_F32;
 }
 
-/* Multiply products[r][s], of which s >= r counts, by the mean of row[r] row[s] over mode's rows,
- * and means[r] by that of row[r]. gram: [ncomps][ncomps], workspace. */
+/* Multiply products[r][s], where s >= r, by the mean of row[r] row[s] over mode's rows. Multiply
+ * means[r] by the mean of row[r]. gram: [ncomps][ncomps], workspace. */
 static void multiply_means(const amped_ktensor *k, int mode, double *gram, double *products,
                            double *means) {
   const uint64_t n = (uint64_t)k->ncomps;

@@ -281,13 +281,13 @@ static bool is_batch(const amped_batch_source *s, const char *path, const examin
   if (!file->exists || S_ISDIR(file->st.st_mode))
     return false;
   if (!S_ISREG(file->st.st_mode)) {
-    amped_say("%s: is not a regular file; it is skipped", path);
+    amped_say("%s: is not a regular file; it is passed over", path);
     return false;
   }
   const bool is = amped_io_input_format(path, s->request->read, &format) == AMPED_OK;
   amped_status_clear();
   if (!is)
-    amped_say("%s: its suffix is not that of a known format; it is skipped", path);
+    amped_say("%s: its suffix is not that of a known format; it is passed over", path);
   return is;
 }
 
@@ -319,7 +319,7 @@ static amped_status read_file(const amped_batch_source *s, const char *path, amp
   if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > 0)
     AMPED_TRY(amped_input_read_list(path, &read, list));
   if (list->nnz == 0)
-    amped_say("%s: has no entries; it is skipped", path);
+    amped_say("%s: has no entries; it is passed over", path);
   return AMPED_OK;
 }
 

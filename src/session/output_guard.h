@@ -37,11 +37,12 @@ typedef struct amped_output {
   bool compared;    /* the file is this program's result or tensor; amped_output_compare decides */
   uint64_t hash;    /* hash of the file's input */
   uint64_t ncomps;  /* components of a result */
-  int order;        /* of a result's input; 0: not known */
+  int order;        /* order of a result's input; 0: not known */
   uint64_t dims[AMPED_MAX_ORDER];
 } amped_output;
 
-/* What tells tensors of the same nonzeros apart. labels: [order]; NULL: none. */
+/* Dimensions and labels, in which tensors of the same nonzeros may differ. labels: [order]; NULL:
+ * none. */
 typedef struct amped_output_shape {
   int order;
   const uint64_t *dims;

@@ -575,9 +575,10 @@ static void add_expected(const amped_session *session, amped_facts *f) {
     amped_fact_words(&part, " of all %d models", models);
   amped_fact(&part, "sweeps", amped_json_count(e->sweeps), ", %s s for %" PRIu64 " sweeps",
              seconds_text(text, e->sweep_sec * (double)e->sweeps), e->sweeps);
-  amped_fact_words(&part, "; %sloading%s not counted, and --tol may end sweeps earlier",
-                   session->comm.nranks > 1 ? "the exchange of rows and " : "",
-                   session->comm.nranks > 1 ? " are" : " is");
+  amped_fact_words(&part,
+                   "; only memory traffic counts, not solving rows (up to ten times as long on CPU "
+                   "cores)%s and loading, and --tol may end sweeps earlier",
+                   session->comm.nranks > 1 ? ", the exchange of rows" : "");
   amped_facts_take(f, "expected", &part);
   amped_facts_say(f);
 }

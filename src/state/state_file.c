@@ -47,6 +47,8 @@ struct amped_state_file {
   int reading;            /* journal being scanned */
   unsigned char *entries; /* rows read from a journal: PIECE_BYTES, or one row */
   amped_state_head head;
+  uint64_t merge_at;        /* bytes of the journal from which it is merged into STATE, if more than
+                               the base has */
   amped_state_changes all;  /* changes since the base */
   amped_state_changes news; /* changes since the last commit */
 };
@@ -364,17 +366,24 @@ static amped_status open_previous(amped_state_file *f) {
   return replay_journal(f);
 }
 
-/* Turn the error about STATE into a warning. */
-static void warn_of_damage(const amped_state_file *f) {
+/* Returns the line of the error, without the program's name. */
+static const char *error_line(void) {
   static const char prefix[] = "amped_mpi: ";
   const char *line = amped_status_message();
-  if (strncmp(line, prefix, sizeof prefix - 1) == 0)
-    line += sizeof prefix - 1;
-  amped_warn("%s (the previous state, %s, is used, with its journal)", line, f->previous);
+  return strncmp(line, prefix, sizeof prefix - 1) == 0 ? line + sizeof prefix - 1 : line;
+}
+
+/* Turn the error about STATE into a warning. */
+static void warn_of_damage(const amped_state_file *f) {
+  amped_warn("%s (the previous state, %s, is used, with its journal)", error_line(), f->previous);
   amped_status_clear();
 }
 
 static amped_status open_any(amped_state_file *f) {
+  if (is_there(f->state) && !amped_hdf5_is(f->path) && !is_there(f->previous))
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "is not the state of a stream; begin a state with amped_mpi complete "
+                       "--state=FILE");
   if (is_there(f->state)) {
     amped_status status = amped_state_base_open(f->path, false, &f->base);
     amped_state_base_close(&f->base);
@@ -763,23 +772,55 @@ static amped_status exchange(amped_state_file *f, amped_state_writer *w, bool co
   return status;
 }
 
+/* Merge base and journals into the draft of a new STATE. */
+static amped_status draft_state(amped_state_file *f, amped_state_writer *w) {
+  AMPED_TRY(amped_state_writer_open(f->path, &f->head, w));
+  amped_status status = read_all(f, w);
+  if (status == AMPED_OK)
+    status = finish_state(f, w);
+  if (status != AMPED_OK)
+    amped_state_writer_close(w);
+  return status;
+}
+
+/* Give the draft its name, and open it. */
+static amped_status publish_state(amped_state_file *f, amped_state_writer *w, bool compacts) {
+  const amped_status status = exchange(f, w, compacts);
+  amped_state_writer_close(w);
+  AMPED_TRY(status);
+  amped_state_base_close(&f->base);
+  for (int i = 0; i < JOURNALS; i++)
+    amped_journal_close(&f->journals[i]);
+  f->merge_at = 0;
+  return open_base(f, f->state, true);
+}
+
 /* Merge base and journals into a new STATE. compacts: the old STATE becomes STATE.prev, and its
  * journal STATE.journal.prev. Otherwise STATE was missing or damaged, and the files that it was
  * rebuilt from stay. */
 static amped_status write_state(amped_state_file *f, bool compacts) {
   amped_state_writer w;
-  amped_status status = AMPED_OK;
-  AMPED_TRY(amped_state_writer_open(f->path, &f->head, &w));
-  AMPED_GO(done, read_all(f, &w));
-  AMPED_GO(done, finish_state(f, &w));
-  status = exchange(f, &w, compacts);
-done:
-  amped_state_writer_close(&w);
-  AMPED_TRY(status);
-  amped_state_base_close(&f->base);
-  for (int i = 0; i < JOURNALS; i++)
-    amped_journal_close(&f->journals[i]);
-  return open_base(f, f->state, true);
+  AMPED_TRY(draft_state(f, &w));
+  return publish_state(f, &w, compacts);
+}
+
+/* Merge the journal into STATE if it is the longer one. If the new STATE cannot be written, nothing
+ * is lost: a warning, and the next try when the journal is twice as long. */
+static amped_status merge(amped_state_file *f) {
+  const uint64_t bytes = f->journals[JOURNAL].end;
+  amped_state_writer w;
+  if (bytes <= f->base.file.bytes || bytes <= f->merge_at)
+    return AMPED_OK;
+  const amped_status status = draft_state(f, &w);
+  if (status == AMPED_OK)
+    return publish_state(f, &w, true);
+  if (status != AMPED_FAILED)
+    return status;
+  amped_warn("%s (all batches are in %s and its journal, which are not merged yet)", error_line(),
+             f->path);
+  amped_status_clear();
+  f->merge_at = 2 * bytes;
+  return AMPED_OK;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -1013,7 +1054,7 @@ static amped_status commit_batch(amped_state_file *f, const amped_state_head *he
   AMPED_TRY(check_news(f, head, AMPED_FAILED));
   AMPED_TRY(amped_journal_commit(&f->journals[JOURNAL], head));
   AMPED_TRY(absorb(f, head));
-  return f->journals[JOURNAL].end > f->base.file.bytes ? write_state(f, true) : AMPED_OK;
+  return merge(f);
 }
 
 amped_status amped_state_file_commit(amped_state_file *f, const amped_state_change *change) {

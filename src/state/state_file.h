@@ -117,9 +117,10 @@ amped_status amped_state_file_put(amped_state_file *file, int mode, uint64_t cou
                                   const uint64_t *touched);
 
 /* Make everything put since the last commit durable: flush it, then a mark. If the journal is now
- * longer than STATE, both are merged into a new STATE. AMPED_FAILED also if a new row was not put,
- * or has no label in a mode with labels. After a failure, the state on disk is the one before or
- * after this batch, and only close may be called. */
+ * longer than STATE, both are merged into a new STATE; a warning if it cannot be written.
+ * AMPED_FAILED also if a new row was not put, or has no label in a mode with labels. After a
+ * failure, the state on disk is the one before or after this batch, and only close may be called.
+ */
 amped_status amped_state_file_commit(amped_state_file *file, const amped_state_change *change);
 
 /* Discard what was put since the last commit. */

@@ -81,8 +81,10 @@ static amped_status find_header(const amped_npy *f, uint64_t *at, uint64_t *leng
   unsigned char start[AMPED_MAGIC_BYTES] = {0};
   const uint64_t there = f->stamp.bytes < sizeof start ? f->stamp.bytes : sizeof start;
   AMPED_TRY(read_at(f, 0, there, start));
-  if (there < 10 || memcmp(start, magic, sizeof magic) != 0)
+  if (there < sizeof magic || memcmp(start, magic, sizeof magic) != 0)
     return no_magic(f, start, there);
+  if (there < 12)
+    return no_npy(f, "is cut off in its header");
   if (start[6] < 1 || start[6] > 3)
     return no_npy(f, "has a version of .npy other than 1 to 3");
   *at = start[6] == 1 ? 10 : 12;

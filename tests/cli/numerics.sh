@@ -237,6 +237,12 @@ expect 0 "norm  *none: the squares of the values add up to more than a double ho
 echo "1 1 1 1e-200" >nought.tns
 expect 0 "" "$amped" convert nought.tns nought.h5 -q
 expect 3 "norm is zero" on 1 nought.h5 --rank=1 --nowrite -q
+# Squares that lose digits give no norm.
+expect 0 "norm  *none: the squares of the values are too small" "$amped" info nought.h5
+echo "1 1 1 3e-161" >nought.tns
+expect 0 "" "$amped" convert nought.tns nought.npy --dense -q
+expect 0 "norm  *none: the squares of the values are too small" "$amped" info nought.npy --json=nought.json
+same "the norm is null" "$(grep -c '"norm":null' nought.json)" 1
 
 # --- the floor of the fit -------------------------------------------------------------------------
 expect 0 "tol=1e-12 is too small for the fit here" on 2 exact.h5 --rank=3 --iters=200 --tol=1e-12 --nowrite

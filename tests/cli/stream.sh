@@ -364,7 +364,7 @@ PY
 fi
 for file in $empty; do
   fresh full.state
-  expect 0 "$file: has no entries; it is skipped" on 2 stream live.state $file day7.tns
+  expect 0 "$file: has no entries; it is passed over" on 2 stream live.state $file day7.tns
   same "batches after $file" "$("$amped" info live.state | sed -n 's/^batches *\([0-9]*\),.*/\1/p')" 2
 done
 

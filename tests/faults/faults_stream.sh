@@ -109,13 +109,23 @@ goes_on "TERM on two ranks" 2
 
 # --- full disks, names that do not change --------------------------------------------------------------------
 for order in "ENOSPC write live.state.journal 0" "ENOSPC write live.state.journal 7" "EIO sync live.state 2" \
-  "ENOSPC write live.state.tmp 0" "EIO rename live.state 0"; do
+  "EIO rename live.state 0"; do
   fresh
   stream "$order 0" 0
   same "status after $order" $? 1
   fired && pass || fail "$order: did not happen"
   one_line "$order"
   goes_on "$order" 0
+done
+# A disk that has no place for the merge of state and journal: every batch is learnt and reported.
+for np in 0 2; do
+  fresh
+  stream "ENOSPC write live.state.tmp 0 0" $np
+  same "status without a place for the merge" $? 0
+  fired && pass || fail "the merge found a place"
+  grep -q 'warning: live.state: .*and its journal, which are not merged yet' err && pass || fail "no warning of the merge"
+  same "batches reported" "$(grep -c '^batch ' out)" 6
+  goes_on "a merge without a place" $np
 done
 
 finish

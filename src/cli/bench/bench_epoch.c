@@ -360,6 +360,10 @@ static amped_status measure(epoch *e) {
   AMPED_TRY(set_fit(e));
   AMPED_TRY(e->method->create(&context, &e->o->complete, &e->fit, &e->made));
   AMPED_TRY(time_epochs(e, results, &steps));
+  for (int m = 1; m < plan->order && steps == 1; m++) { /* one step of all modes */
+    results[0].nnz += results[m].nnz;
+    results[0].made_rows += results[m].made_rows;
+  }
   e->method->destroy(e->made);
   e->made = NULL;
   if (steps > 1) {

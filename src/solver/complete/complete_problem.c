@@ -198,9 +198,9 @@ amped_status amped_complete_problem_hold_out(const amped_context *context, const
   else if (c->holdout > 0.0 && p->held == 0)
     status = amped_error(AMPED_BAD_INPUT, input,
                          "none of its %" PRIu64
-                         " entries is held out to validate; use a larger --holdout, another "
-                         "--split-seed, or --validate=FILE",
-                         nnz);
+                         " entries is held out to validate; %s--validate=FILE, or no validation "
+                         "(--holdout=0 --reg=L)",
+                         nnz, nnz > 1 ? "use a larger --holdout, another --split-seed, " : "use ");
   else if (p->held == nnz)
     status =
         amped_error(AMPED_BAD_INPUT, input,
