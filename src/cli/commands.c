@@ -276,7 +276,8 @@ const amped_command amped_commands[] = {
          "nonzeros over the link to the device; the gather ceiling; one sequential read and write "
          "of the factor rows; a flushed write of a file of the result's size.\n\n--complete times "
          "a sweep of complete from a random start, with --method, --bias and "
-         "--nonnegative (without modes). Nothing is held out. Its bounds are the gather ceiling, and R (R + 1) / 2 multiply-adds "
+         "--nonnegative (without modes). Nothing is held out. Its bounds are the gather ceiling, "
+         "and R (R + 1) / 2 multiply-adds "
          "per nonzero at the rate of large matrix products.\n\n--stream=N draws (--repeat + 1) N "
          "entries, learns all others as one batch, then these in batches of N; the first batch is "
          "not timed. With --shape these entries are made in addition to --nnz. No state is "
@@ -437,7 +438,8 @@ const amped_command amped_commands[] = {
                 &amped_read_option_rows, &amped_dims_option_rows, &amped_threads_option_rows},
      .texts = evaluate_texts,
      .help =
-         "RESULT is a result of complete or cpd. CELLS is any table or list that convert reads: entries that were "
+         "RESULT is a result of complete or cpd. CELLS is any table or list that convert reads: "
+         "entries that were "
          "not learnt, and that should have high values. In each cell the label of the ranked mode "
          "competes with all labels of that mode that have a learnt entry, by the model's value; "
          "the other labels are the cell's. The best rank is 1. Equal values share the mean of "

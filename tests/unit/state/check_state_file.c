@@ -901,7 +901,8 @@ START_TEST(strange_states_are_refused) {
   remove_all();
   check_fails(AMPED_BAD_INPUT, "cannot be opened", amped_state_file_open(path, false, &file));
   testing_write_file(path, "text", 4);
-  check_fails(AMPED_BAD_INPUT, "not the state of a stream", amped_state_file_open(path, true, &file));
+  check_fails(AMPED_BAD_INPUT, "not the state of a stream",
+              amped_state_file_open(path, true, &file));
   remove_all();
   check_no_leak();
 }
