@@ -22,7 +22,7 @@ void amped_complete_init_free(amped_complete_init *init) {
 static amped_status read_known(const char *path, amped_known_model *out) {
   amped_ktensor shape = {.order = 0};
   amped_completion c = {.order = 0};
-  AMPED_TRY(amped_result_file_scan(path, NULL, &shape));
+  AMPED_TRY(amped_result_file_read_shape(path, &shape));
   const amped_status status = amped_completion_file_read(path, shape.order, shape.dims, false, &c);
   if (status == AMPED_OK) {
     *out = (amped_known_model){.completes = c.order > 0,
@@ -34,7 +34,6 @@ static amped_status read_known(const char *path, amped_known_model *out) {
     memcpy(out->context, c.context, sizeof out->context);
   }
   amped_completion_free(&c);
-  amped_ktensor_free(&shape);
   return status;
 }
 

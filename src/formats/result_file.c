@@ -444,17 +444,27 @@ amped_status amped_result_file_read_start(const char *path, amped_ktensor *out,
   return read_file(path, out, changed);
 }
 
-amped_status amped_result_file_read_ncomps(const char *path, int *out) {
+amped_status amped_result_file_read_shape(const char *path, amped_ktensor *out) {
   amped_hdf5 file;
   shape s = {.order = 0};
-  *out = 0;
+  memset(out, 0, sizeof *out);
   amped_status status = amped_hdf5_open(path, &file);
   file.tolerant = true;
   if (status == AMPED_OK)
     status = read_shape(&file, &s);
-  if (status == AMPED_OK)
-    *out = (int)s.ncomps;
+  if (status == AMPED_OK) {
+    out->order = s.order;
+    out->ncomps = (int)s.ncomps;
+    memcpy(out->dims, s.dims, sizeof out->dims);
+  }
   amped_hdf5_close(&file);
+  return status;
+}
+
+amped_status amped_result_file_read_ncomps(const char *path, int *out) {
+  amped_ktensor k;
+  const amped_status status = amped_result_file_read_shape(path, &k);
+  *out = k.ncomps;
   return status;
 }
 

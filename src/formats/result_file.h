@@ -94,7 +94,9 @@ amped_status amped_result_file_labels(const char *path, int mode, uint64_t dim,
 amped_status amped_result_file_read_start(const char *path, amped_ktensor *out,
                                           char changed[AMPED_HDF5_NAME]);
 
-/* Read a result's number of components, and no dataset: damage is reported when they are read. */
+/* Read order, dimensions and number of components, or this number alone, and no dataset: damage is
+ * reported when they are read. There is nothing to free. */
+amped_status amped_result_file_read_shape(const char *path, amped_ktensor *out);
 amped_status amped_result_file_read_ncomps(const char *path, int *out);
 
 /* Read every dataset of a result or checkpoint. AMPED_BAD_INPUT if one is damaged. *sealed: every

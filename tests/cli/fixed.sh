@@ -240,4 +240,15 @@ expect 2 "corcondia" "$amped" new.csv --value=count --init=model.h5 --fix=item -
 expect 3 "begin with a nonnegative model" on 1 new.csv --value=count --init=model.h5 --fix=item --nonnegative --nowrite
 expect 2 "name the same mode" on 1 new.csv --value=count --init=model.h5 --fix=item --nonnegative=item --nowrite
 expect 3 "has 3 components, the run has 4" on 1 new.csv --value=count --init=model.h5 --fix=item --rank=4 --nowrite
+# A start whose weights another program changed: R and the model's parts come from it, and --force-init takes it.
+"$python" -c 'print("a,b,c,v"); [print(i, j, k, 1 + i + 2 * j + k, sep=",") for i in range(6) for j in range(5) for k in range(4)]' >changed.csv
+expect 0 "" "$amped" complete changed.csv --value=v --rank=2 --reg=0.1 --holdout=0 --iters=4 -o changed.h5 -q
+expect 0 "" "$python" -c 'import h5py; h5py.File("changed.h5", "r+")["weights"][0] *= 1.5'
+for way in "" --fix=a; do
+  # shellcheck disable=SC2086
+  expect 3 "changed.h5: dataset /weights disagrees.*--force-init" "$amped" complete changed.csv --value=v --reg=0.1 --holdout=0 --init=changed.h5 $way --nowrite
+  # shellcheck disable=SC2086
+  expect 0 "warning: changed.h5: dataset /weights disagrees" "$amped" complete changed.csv --value=v --reg=0.1 --holdout=0 --init=changed.h5 $way --force-init --nowrite
+done
+
 finish

@@ -523,14 +523,8 @@ static amped_status block_products(amped_dense_blocks *b, uint64_t block, double
                                    const double *weights, amped_products *out) {
   const amped_plan *plan = b->plan;
   const amped_slab_cpu *slab = &b->slabs[block];
-  amped_dense_products p = {.cells = slab->cells,
-                            .type = slab->dense->type,
-                            .order = plan->order,
-                            .value_type = plan->value_type,
-                            .ncomps = plan->ncomps,
-                            .ld = plan->ld,
-                            .scale = scale,
-                            .weights = weights};
+  amped_dense_products p = amped_dense_products_of(plan, scale, weights);
+  p.cells = slab->cells;
   for (int k = 0; k < plan->order; k++) {
     p.dims[k] = slab->dense->dims[slab->dense->layout[k]];
     p.factors[k] = slab->rows[slab->dense->layout[k]];

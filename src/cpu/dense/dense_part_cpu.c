@@ -251,14 +251,8 @@ static amped_status cpu_add_incoming(amped_tensor_part *part, int mode, amped_ro
 static amped_status cpu_products(amped_tensor_part *part, int mode, double scale,
                                  const double *weights, amped_products *out) {
   const amped_plan *plan = part->plan;
-  amped_dense_products p = {.cells = part->cells,
-                            .type = plan->dense.type,
-                            .order = plan->order,
-                            .value_type = plan->value_type,
-                            .ncomps = plan->ncomps,
-                            .ld = plan->ld,
-                            .scale = scale,
-                            .weights = weights};
+  amped_dense_products p = amped_dense_products_of(plan, scale, weights);
+  p.cells = part->cells;
   (void)mode;
   for (int k = 0; k < plan->order; k++) {
     p.dims[k] = plan->dense.dims[plan->dense.layout[k]];

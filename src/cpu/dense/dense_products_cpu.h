@@ -23,6 +23,18 @@ typedef struct amped_dense_products {
   const double *weights;
 } amped_dense_products;
 
+/* Arguments of this plan's type, order and components. The caller adds cells, dims and factors. */
+static inline amped_dense_products amped_dense_products_of(const amped_plan *plan, double scale,
+                                                           const double *weights) {
+  return (amped_dense_products){.type = plan->dense.type,
+                                .order = plan->order,
+                                .value_type = plan->value_type,
+                                .ncomps = plan->ncomps,
+                                .ld = plan->ld,
+                                .scale = scale,
+                                .weights = weights};
+}
+
 amped_status amped_dense_products_cpu(const amped_dense_products *p, int threads,
                                       amped_products *out);
 

@@ -1,7 +1,6 @@
 /* CP by randomised block sampling: steps, epochs, sweeps at the end, and checkpoints. */
 #include "solver/cpd/cpd_rbs.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
