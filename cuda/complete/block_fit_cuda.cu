@@ -115,9 +115,9 @@ amped_row_kernel_cuda_args args_of(amped_block_fit *b, int mode) {
   return a;
 }
 
-/* True if the block has a kernel of its own: one column, and no weights. */
-bool is_column(const amped_block_fit *b, int mode) {
-  return b->width == 1 && b->part->row_fit->copies[mode].d_weights == nullptr;
+/* True if blocks have a kernel of their own: blocks of one column. */
+bool is_column(const amped_block_fit *b) {
+  return b->width == 1;
 }
 
 /* Upload the row for rows without nonzeros: the prior, and bias 0. */
@@ -172,7 +172,7 @@ amped_status renew_run(void *self, amped_row_kernel_cuda_args *args, amped_packe
   a.whole_ld = plan->ld;
   a.first = b->first;
   a.components = plan->ncomps - (b->biased ? 1 : 0);
-  *done = is_column(b, s->mode);
+  *done = is_column(b);
   if (!*done || b->makes)
     AMPED_TRY(amped_block_targets_cuda(&a));
   if (*done)
@@ -194,7 +194,7 @@ amped_status block_begin(amped_block_fit *b, int mode, const amped_row_fit *fit)
   block_pass pass = {b, mode};
   const amped_row_kernel_cuda_args args = args_of(b, mode);
   const amped_run_hook_cuda hook = {
-      .run = renew_run, .has_strip_sums = is_column(b, mode), .self = &pass};
+      .run = renew_run, .has_strip_sums = is_column(b), .self = &pass};
   return amped_row_fit_cuda_begin(b->part, mode, &args, &hook);
 }
 

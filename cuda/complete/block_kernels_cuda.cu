@@ -165,15 +165,21 @@ __device__ inline column_row<double> load_row(const double *row) {
   return {a.x, a.y, b.x, b.y};
 }
 
-/* Sums over nonzeros of p p, p t, t t, p and t (row_fit.h). Their number is counted elsewhere. */
-template <typename S> struct column_sums { S v[5]; };
+/* Sums over nonzeros (row_fit.h): of p p, p t, t t, p, t and, with weights, of the weights. Without
+ * them nonzeros are counted elsewhere. */
+template <typename S, bool weighted> struct column_sums { S v[weighted ? 6 : 5]; };
+
+/* Number of sums that are in use. */
+template <bool weighted, typename P> __device__ inline int sums_of(const P &p) {
+  return weighted ? 6 : p.biased ? 5 : 3;
+}
 
 /* The row that is still open after a round. lanes: each lane's sums, in double, of rounds whose
  * nonzeros are all of this row. carry: sums of earlier rounds, the same in all lanes. */
-struct open_row {
-  double lanes[5];
+template <bool weighted> struct open_row {
+  double lanes[weighted ? 6 : 5];
   bool has_lanes;
-  double carry[5];
+  double carry[weighted ? 6 : 5];
   uint64_t count;
 };
 
@@ -238,18 +244,24 @@ template <typename T> __device__ inline double most_number() {
   return sizeof(T) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
 }
 
-/* Solve and store the row with sums v and n = count. Adds to *sums. */
+/* Solve and store the row with sums v and this n. Adds to *sums. */
 template <typename T, typename I>
-__device__ void make_row(const block_problem<T, I> &p, uint64_t row, const double *v,
-                         uint64_t count, amped_row_fit_sums *sums) {
+__device__ void make_row(const block_problem<T, I> &p, uint64_t row, const double *v, double n,
+                         amped_row_fit_sums *sums) {
   T *const to = p.own + row * p.ld;
-  const double n = (double)count;
   column_solution x = {.a = p.prior, .b = 0.0, .unique = true};
   double weight = 0.0;
-  if (count > 0) {
+  if (n > 0.0) {
+    const double old_a = (double)to[0];
+    const double old_b = p.biased ? (double)to[1] : 0.0;
     weight = penalty_of(p, n);
     x = solve_column(p, v[0] + weight, v[3], n + p.reg_bias, v[1] + weight * p.prior, v[4], weight,
-                     (double)to[0], p.biased ? (double)to[1] : 0.0);
+                     old_a, old_b);
+    if (x.unique) {
+      const double past = p.nonnegative ? past_of_entry(p.past, x.a, old_a) : p.past;
+      x.a = go_past(past, x.a, old_a, p.nonnegative);
+      x.b = go_past(past, x.b, old_b, false);
+    }
     if (!(fabs(x.a) <= most_number<T>()) || !(fabs(x.b) <= most_number<T>()))
       x = {p.prior, 0.0, false};
   }
@@ -258,7 +270,7 @@ __device__ void make_row(const block_problem<T, I> &p, uint64_t row, const doubl
   to[0] = a;
   if (p.biased)
     to[1] = b;
-  if (count == 0)
+  if (!(n > 0.0))
     return;
   const double at = (double)a;
   const double bt = (double)b;
@@ -266,7 +278,7 @@ __device__ void make_row(const block_problem<T, I> &p, uint64_t row, const doubl
   if (p.biased)
     squares += bt * (n * bt + 2.0 * v[3] * at - 2.0 * v[4]);
   squares = isnan(squares) ? (double)INFINITY : squares < 0.0 ? 0.0 : squares;
-  sums->count += count;
+  sums->count += n;
   sums->squares += squares;
   sums->penalty += weight * (at - p.prior) * (at - p.prior);
   if (p.biased)
@@ -277,15 +289,15 @@ __device__ void make_row(const block_problem<T, I> &p, uint64_t row, const doubl
 /* End a piece, whose sums v are complete: solve its row, or write the sums to its slot. */
 template <typename T, typename I>
 __device__ void close_piece(const block_problem<T, I> &p, const amped_row_piece_cuda &piece,
-                            const double *v, uint64_t count, amped_row_fit_sums *sums) {
+                            const double *v, double n, amped_row_fit_sums *sums) {
   if (piece.slot == AMPED_NO_SLOT) {
-    make_row(p, piece.row, v, count, sums);
+    make_row(p, piece.row, v, n, sums);
     return;
   }
   const equation_places at = places_of(1, p.biased);
   double *const to = p.slots + (uint64_t)piece.slot * p.slot_length;
   to[0] = v[0];
-  to[at.count] = (double)count;
+  to[at.count] = n;
   to[at.targets] = v[1];
   to[at.squares] = v[2];
   if (p.biased) {
@@ -296,9 +308,9 @@ __device__ void close_piece(const block_problem<T, I> &p, const amped_row_piece_
 
 /* Update the target of nonzero k, except in a first block. Returns what it adds to its row's sums:
  * zeros unless `on`. */
-template <typename T, typename I, int N>
-__device__ inline column_sums<T> take_nonzero(const block_problem<T, I> &p, unsigned k, bool on,
-                                              T before, T start) {
+template <typename T, typename I, int N, bool weighted>
+__device__ inline column_sums<T, weighted> take_nonzero(const block_problem<T, I> &p, unsigned k,
+                                                        bool on, T before, T start) {
   const raw_nonzero<T, N> raw = load_nonzero<T, I, N>(p, k);
   const nonzero<T, I, N> x = decode<T, I, N>(p, raw, k);
   column_row<T> row = load_row(p.factors[0] + (uint64_t)x.input[0] * p.ld);
@@ -319,17 +331,24 @@ __device__ inline column_sums<T> take_nonzero(const block_problem<T, I> &p, unsi
   if (p.biased)
     t -= row.bias;
   if (!on)
-    return {{0, 0, 0, 0, 0}};
-  return {{row.now * row.now, row.now * t, t * t, row.now, t}};
+    return {};
+  if constexpr (weighted) {
+    const T w = __ldg(p.weights + k);
+    const T wp = w * row.now;
+    return {{wp * row.now, wp * t, w * t * t, wp, w * t, w}};
+  } else {
+    return {{row.now * row.now, row.now * t, t * t, row.now, t}};
+  }
 }
 
 /* Prefix sums over the lanes from `begin` to this one. */
-template <typename T>
-__device__ inline void scan(column_sums<T> *s, int values, unsigned begin, unsigned lane) {
+template <typename T, bool weighted>
+__device__ inline void scan(column_sums<T, weighted> *s, int values, unsigned begin,
+                            unsigned lane) {
 #pragma unroll
   for (int by = 1; by < 32; by *= 2) {
 #pragma unroll
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < (weighted ? 6 : 5); i++)
       if (i < values) {
         const T other = __shfl_up_sync(all_lanes, s->v[i], (unsigned)by);
         if (lane >= begin + (unsigned)by)
@@ -339,7 +358,7 @@ __device__ inline void scan(column_sums<T> *s, int values, unsigned begin, unsig
 }
 
 /* Add the lanes' sums of the open row to its carry. */
-__device__ inline void fold(open_row *r, int values) {
+template <bool weighted> __device__ inline void fold(open_row<weighted> *r, int values) {
   for (int i = 0; i < values && r->has_lanes; i++) {
     r->carry[i] += sum_of_lanes(r->lanes[i]);
     r->lanes[i] = 0.0;
@@ -349,27 +368,28 @@ __device__ inline void fold(open_row *r, int values) {
 
 /* Handle a round of nonzeros among which pieces end or begin. on: one bit per lane whose nonzero
  * takes part. */
-template <typename T, typename I>
+template <typename T, typename I, bool weighted>
 __device__ void close_pieces(const block_problem<T, I> &p, const strip_traversal &w,
-                             const amped_row_piece_cuda &piece, column_sums<T> s, unsigned on,
-                             open_row *open, amped_row_fit_sums *sums, unsigned lane) {
-  const int values = p.biased ? 5 : 3;
+                             const amped_row_piece_cuda &piece, column_sums<T, weighted> s,
+                             unsigned on, open_row<weighted> *open, amped_row_fit_sums *sums,
+                             unsigned lane) {
+  const int values = sums_of<weighted>(p);
   const unsigned upto = (2U << lane) - 1U;
   const unsigned marks = (w.begins | 1U) & upto;
   const unsigned begin = 31U - (unsigned)__clz((int)marks);
   const uint64_t k = w.base + lane;
   const bool is_last = lane < w.here && k + 1 == piece.first + piece.count;
-  double total[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
+  double total[weighted ? 6 : 5] = {};
   fold(open, values);
   scan(&s, values, begin, lane);
 #pragma unroll
-  for (int i = 0; i < 5; i++)
+  for (int i = 0; i < (weighted ? 6 : 5); i++)
     if (i < values)
       total[i] = (double)s.v[i] + (begin == 0 ? open->carry[i] : 0.0);
   const uint64_t count =
       (uint64_t)__popc(on & upto & ~((1U << begin) - 1U)) + (begin == 0 ? open->count : 0);
   if (is_last)
-    close_piece(p, piece, total, count, sums);
+    close_piece(p, piece, total, weighted ? total[weighted ? 5 : 0] : (double)count, sums);
   /* The last lane's piece stays open, unless it ended. */
   const int end = (int)w.here - 1;
   const bool closed = __shfl_sync(all_lanes, (int)is_last, end) != 0;
@@ -380,7 +400,7 @@ __device__ void close_pieces(const block_problem<T, I> &p, const strip_traversal
   }
 }
 
-template <typename T, typename I, int N>
+template <typename T, typename I, int N, bool weighted>
 __global__ void __launch_bounds__(32 * strip_warps) fit_column(const block_problem<T, I> p) {
   const unsigned lane = threadIdx.x % 32;
   const uint64_t number = (uint64_t)blockIdx.x * strip_warps + threadIdx.x / 32;
@@ -388,23 +408,23 @@ __global__ void __launch_bounds__(32 * strip_warps) fit_column(const block_probl
     return;
   const uint64_t strip = p.first_strip + number;
   strip_traversal w = traversal_of(p, strip);
-  open_row open = {};
-  amped_row_fit_sums sums = {0, 0.0, 0.0, 0};
+  open_row<weighted> open = {};
+  amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
   while (look(p, &w, lane)) {
     const amped_row_piece_cuda piece = p.pieces[piece_of(w, lane)];
     const unsigned k = (unsigned)(w.base - p.first) + lane;
     const bool here = lane < w.here;
     const bool on = here && !(p.held != nullptr && __ldg(p.held + k / 32) >> k % 32 & 1U);
     const unsigned taken = __ballot_sync(all_lanes, on);
-    column_sums<T> s = {{0, 0, 0, 0, 0}};
+    column_sums<T, weighted> s = {};
     if (here) {
       const T *const own = p.rows + position_of(p, piece.row) * p.ld;
-      s = take_nonzero<T, I, N>(p, k, on, own[2], own[3]);
+      s = take_nonzero<T, I, N, weighted>(p, k, on, own[2], own[3]);
     }
     const bool ends = __shfl_sync(all_lanes, (int)(piece.first + piece.count == w.base + w.here),
                                   (int)w.here - 1) != 0;
     if (w.begins == 0 && !ends) {
-      for (int i = 0; i < 5; i++)
+      for (int i = 0; i < (weighted ? 6 : 5); i++)
         open.lanes[i] += (double)s.v[i];
       open.has_lanes = true;
       open.count += (uint64_t)__popc(taken);
@@ -415,7 +435,7 @@ __global__ void __launch_bounds__(32 * strip_warps) fit_column(const block_probl
   }
   sums.squares = sum_of_lanes(sums.squares);
   sums.penalty = sum_of_lanes(sums.penalty);
-  sums.count = (uint64_t)sum_of_lanes((double)sums.count);
+  sums.count = sum_of_lanes(sums.count);
   sums.unsure = (uint64_t)sum_of_lanes((double)sums.unsure);
   if (lane == 0)
     p.sums[strip] = sums;
@@ -470,27 +490,33 @@ amped_status launch_targets(const amped_block_kernel_cuda_args *a) {
   return AMPED_OK;
 }
 
-template <typename T, typename I, int N>
+template <typename T, typename I, int N, bool weighted>
 amped_status launch_column(const amped_block_kernel_cuda_args *a) {
   block_problem<T, I> p = {};
   unsigned blocks = 0;
   describe_block(&p, a);
   AMPED_TRY(blocks_of(p.strips, &blocks));
-  fit_column<T, I, N><<<blocks, 32 * strip_warps, 0, a->fit->stream>>>(p);
+  fit_column<T, I, N, weighted><<<blocks, 32 * strip_warps, 0, a->fit->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the kernel of a column");
   return AMPED_OK;
 }
 
-template <typename T, typename I>
+template <typename T, typename I, bool weighted>
 amped_status launch_column_for_order(const amped_block_kernel_cuda_args *a) {
   switch (a->fit->inputs) {
   case 2:
-    return launch_column<T, I, 2>(a);
+    return launch_column<T, I, 2, weighted>(a);
   case 3:
-    return launch_column<T, I, 3>(a);
+    return launch_column<T, I, 3, weighted>(a);
   default:
-    return launch_column<T, I, most_inputs>(a);
+    return launch_column<T, I, most_inputs, weighted>(a);
   }
+}
+
+template <typename T, typename I>
+amped_status launch_column_for_weights(const amped_block_kernel_cuda_args *a) {
+  return a->fit->weights != nullptr ? launch_column_for_order<T, I, true>(a)
+                                    : launch_column_for_order<T, I, false>(a);
 }
 
 } // namespace
@@ -507,7 +533,7 @@ amped_status amped_block_targets_cuda(const amped_block_kernel_cuda_args *a) {
 }
 
 amped_status amped_block_column_cuda(const amped_block_kernel_cuda_args *a) {
-  return a->fit->strips == 0 ? AMPED_OK : FOR_TYPES(launch_column_for_order, a);
+  return a->fit->strips == 0 ? AMPED_OK : FOR_TYPES(launch_column_for_weights, a);
 }
 
 amped_status amped_block_take_cuda(const amped_block_take_cuda_args *a) {

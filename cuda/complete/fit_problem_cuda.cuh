@@ -27,6 +27,7 @@ template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   double mean, per_scale;
   float means[2]; /* mean as two floats: a value near it minus both is exact */
   float per_scale_float;
+  double past;
   double reg, reg_power, reg_bias, prior; /* reg: multiplied by the mode's pull */
   bool is_block;                          /* rows have other columns after their own */
   double told_bias;                       /* reg_bias; 0 if the sums leave biases out */
@@ -74,6 +75,7 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
   p->ld = a->ld;
   p->biased = a->fit->biased;
   p->nonnegative = a->fit->nonnegative;
+  p->past = a->fit->past;
   p->mean = a->fit->mean;
   p->per_scale = 1.0 / a->fit->scale;
   p->means[0] = (float)p->mean;
@@ -146,6 +148,19 @@ template <typename P> __device__ inline double penalty_of(const P &p, double cou
                   : power == 0.0 ? 1.0
                   : power == 1.0 ? count
                                  : pow(count, power));
+}
+
+/* How far past its solution a nonnegative row may go (row_fit.h), by the entry that falls from old
+ * to x. */
+__device__ inline double past_of_entry(double past, double x, double old) {
+  return past * (old - x) > x ? x / (old - x) : past;
+}
+
+/* An entry of a row that goes past its solution x. bounded: it stays nonnegative, and rounding does
+ * not change that. */
+__device__ inline double go_past(double past, double x, double old, bool bounded) {
+  const double next = past > 0.0 ? x + past * (x - old) : x;
+  return bounded && next < 0.0 ? 0.0 : next;
 }
 
 /* Places of the numbers in packed equations of n components (row_fit.h). */

@@ -395,6 +395,10 @@ completion() {
   agree $exact $fit --rank=4 --bias=none
   agree $exact $fit --rank=4 --context=none
   agree $exact $fit --rank=4 --holdout=0 --weights=counts.tns
+  agree $exact $fit --rank=4 --holdout=0 --weights=counts.tns --method=ccd
+  agree $exact complete seen.tns --iters=3 --tol=0 --precision=double -q --overwrite --reg=0.01 --rank=3 --nonnegative \
+    --bias=none --holdout=0 --weights=counts.tns --method=ccd
+  agree $rough $float --rank=20 --holdout=0 --weights=counts.tns --method=ccd
   agree $exact complete counts.tns --implicit=10 --iters=3 --tol=0 --precision=double -q --overwrite --reg=1 --rank=4
   # Ranks share the rows of an index with most entries.
   "$amped" generate heavy.tns --dims=9x20x15 --nnz=600 --skew=3,0,0 --seed=5 -q || fail "generate heavy.tns"
@@ -403,6 +407,8 @@ completion() {
   agree $exact $shared
   agree $exact $shared --block=2
   agree $exact $shared --method=ccd
+  awk '!/^#/ { $4 = 1 + NR % 3; print }' heavy.tns >heavy.weights.tns
+  agree $exact $shared --method=ccd --weights=heavy.weights.tns
   agree $exact $shared --method=sgd
   ranks_of="1 3"
   gpu_only=--residency=stream

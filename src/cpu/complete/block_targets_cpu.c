@@ -319,6 +319,10 @@ typedef void pair_function(const void *a, const void *rows, uint64_t count, bool
       CALL(column, NAME)(w, 1, true, true, first, end, e);                                         \
     else if (inputs == 2 && biased)                                                                \
       CALL(column, NAME)(w, 2, true, true, first, end, e);                                         \
+    else if (inputs == 1)                                                                          \
+      CALL(column, NAME)(w, 1, false, true, first, end, e);                                        \
+    else if (inputs == 2)                                                                          \
+      CALL(column, NAME)(w, 2, false, true, first, end, e);                                        \
     else                                                                                           \
       CALL(column, NAME)(w, inputs, biased, true, first, end, e);                                  \
   }                                                                                                \

@@ -183,10 +183,27 @@ static double penalty_on(const amped_row_penalty *p, const double *row) {
   return sum;
 }
 
+/* Go on from the solution in d->row, past it (row_fit.h). */
+static void go_past(const amped_row_job *j, amped_row_workspace *d, uint64_t row) {
+  const uint64_t bounded = j->fit->nonnegative ? j->source.components : 0;
+  const void *old = place_of(j, row);
+  double past = j->fit->past;
+  for (uint64_t c = 0; c < bounded; c++) {
+    const double fall = amped_value_get(old, j->m.value_type, c) - d->row[c];
+    past = past * fall > d->row[c] ? d->row[c] / fall : past;
+  }
+  for (uint64_t c = 0; c < columns_of(j) && past > 0.0; c++) {
+    d->row[c] += past * (d->row[c] - amped_value_get(old, j->m.value_type, c));
+    d->row[c] = c < bounded && d->row[c] < 0.0 ? 0.0 : d->row[c];
+  }
+}
+
 /* Store d->row and add its penalty and count to sums; the caller adds its squares. A row that is
  * not finite becomes its prior. */
 static void finish_row(const amped_row_job *j, amped_row_workspace *d, const amped_row_penalty *p,
                        uint64_t row, double count, bool unsure, amped_row_fit_sums *sums) {
+  if (!unsure)
+    go_past(j, d, row);
   if (!is_finite(j, d)) {
     set_prior(j, d);
     unsure = true;
