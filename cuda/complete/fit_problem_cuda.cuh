@@ -150,17 +150,17 @@ template <typename P> __device__ inline double penalty_of(const P &p, double cou
                                  : pow(count, power));
 }
 
-/* How far past its solution a nonnegative row may go (row_fit.h), by the entry that falls from old
- * to x. */
-__device__ inline double past_of_entry(double past, double x, double old) {
-  return past * (old - x) > x ? x / (old - x) : past;
-}
-
-/* An entry of a row that goes past its solution x. bounded: it stays nonnegative, and rounding does
- * not change that. */
-__device__ inline double go_past(double past, double x, double old, bool bounded) {
-  const double next = past > 0.0 ? x + past * (x - old) : x;
-  return bounded && next < 0.0 ? 0.0 : next;
+/* Let a row of one column with solution a, b go past it (row_fit.h). */
+template <typename P>
+__device__ inline void go_past(const P &p, double *a, double *b, double old_a, double old_b) {
+  const double solution = *a;
+  double past = p.past;
+  *a += past * (solution - old_a);
+  if (p.nonnegative && *a < 0.0) {
+    past = solution / (old_a - solution);
+    *a = 0.0;
+  }
+  *b += past * (*b - old_b);
 }
 
 /* Places of the numbers in packed equations of n components (row_fit.h). */

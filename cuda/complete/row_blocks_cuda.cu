@@ -556,17 +556,6 @@ template <typename T> __device__ inline double most_number() {
   return sizeof(T) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
 }
 
-/* Let the row in x go past its solution (row_fit.h). old: the row before. */
-template <typename T, typename I>
-__device__ void go_past_solution(const fit_problem<T, I> &p, const row_workspace &d, const T *old) {
-  double past = p.past;
-  for (unsigned i = 0; i < p.components && p.nonnegative; i++)
-    past = past_of_entry(past, d.x[i], (double)old[i]);
-  __syncthreads();
-  for (unsigned i = threadIdx.x; i < d.n; i += fit_threads)
-    d.x[i] = go_past(past, d.x[i], (double)old[i], p.nonnegative && i < p.components);
-}
-
 /* Solve the equations in the workspace and store the row. Adds to *sums, which only thread 0
  * uses. */
 template <typename T, typename I>
@@ -586,9 +575,12 @@ __device__ __noinline__ void solve_row(const fit_problem<T, I> &p, row_workspace
       __syncthreads();
       rank = solve_least(p, d);
     }
-    if (p.past > 0.0 && rank < 0) {
-      __syncthreads();
-      go_past_solution(p, *d, to);
+    __syncthreads();
+    if (p.past > 0.0 && rank < 0 && threadIdx.x == 0) {
+      double bias = p.biased ? d->x[1] : 0.0;
+      go_past(p, &d->x[0], &bias, (double)to[0], p.biased ? (double)to[1] : 0.0);
+      if (p.biased)
+        d->x[1] = bias;
     }
   }
   __syncthreads();

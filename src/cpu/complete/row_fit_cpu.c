@@ -183,19 +183,21 @@ static double penalty_on(const amped_row_penalty *p, const double *row) {
   return sum;
 }
 
-/* Go on from the solution in d->row, past it (row_fit.h). */
+/* Go on from the solution in d->row, of one column, past it (row_fit.h). */
 static void go_past(const amped_row_job *j, amped_row_workspace *d, uint64_t row) {
-  const uint64_t bounded = j->fit->nonnegative ? j->source.components : 0;
   const void *old = place_of(j, row);
+  const double entry = amped_value_get(old, j->m.value_type, 0);
+  const double solution = d->row[0];
   double past = j->fit->past;
-  for (uint64_t c = 0; c < bounded; c++) {
-    const double fall = amped_value_get(old, j->m.value_type, c) - d->row[c];
-    past = past * fall > d->row[c] ? d->row[c] / fall : past;
+  if (!(past > 0.0))
+    return;
+  d->row[0] += past * (solution - entry);
+  if (j->fit->nonnegative && d->row[0] < 0.0) {
+    past = solution / (entry - solution);
+    d->row[0] = 0.0;
   }
-  for (uint64_t c = 0; c < columns_of(j) && past > 0.0; c++) {
-    d->row[c] += past * (d->row[c] - amped_value_get(old, j->m.value_type, c));
-    d->row[c] = c < bounded && d->row[c] < 0.0 ? 0.0 : d->row[c];
-  }
+  if (j->fit->biased)
+    d->row[1] += past * (d->row[1] - amped_value_get(old, j->m.value_type, 1));
 }
 
 /* Store d->row and add its penalty and count to sums; the caller adds its squares. A row that is
