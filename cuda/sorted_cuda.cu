@@ -210,19 +210,12 @@ static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_par
 static amped_status products(amped_tensor_part *part, int mode, double scale, const double *weights,
                              amped_products *out) {
   const amped_plan *plan = part->plan;
-  amped_products_cuda_args args = {};
-  args.value_type = plan->value_type;
-  args.index_type = plan->index_type;
-  args.inputs = plan->order - 1;
-  args.ncomps = plan->ncomps;
-  args.ld = plan->ld;
+  amped_products_cuda_args args =
+      amped_products_cuda_of(plan, scale, weights, nullptr, part->device->stream);
   for (int m = 0, input = 0; m < plan->order; m++)
     if (m != mode)
       args.factors[input++] = amped_factor_set_cuda_rows(part->factors, m);
   args.output = amped_factor_set_cuda_output(part->factors);
-  args.scale = scale;
-  args.weights = weights;
-  args.stream = part->device->stream;
   return amped_copies_cuda_products(&part->copies, mode, &args, out);
 }
 

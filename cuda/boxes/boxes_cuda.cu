@@ -263,20 +263,13 @@ static amped_status stage_partial(amped_tensor_part *part, int mode, const amped
 static amped_status products(amped_tensor_part *part, int mode, double scale, const double *weights,
                              amped_products *out) {
   const amped_plan *plan = part->plan;
-  amped_products_cuda_args args = {};
+  amped_products_cuda_args args =
+      amped_products_cuda_of(plan, scale, weights, nullptr, part->device->stream);
   (void)mode;
-  args.value_type = plan->value_type;
-  args.index_type = plan->index_type;
-  args.inputs = plan->order - 1;
-  args.ncomps = plan->ncomps;
-  args.ld = plan->ld;
   for (int m = 0, input = 0; m < plan->order; m++)
     if (m != plan->boxed)
       args.factors[input++] = amped_factor_set_cuda_rows(part->factors, m);
   args.output = amped_factor_set_cuda_rows(part->factors, plan->boxed);
-  args.scale = scale;
-  args.weights = weights;
-  args.stream = part->device->stream;
   return amped_copies_cuda_products(&part->copies, plan->boxed, &args, out);
 }
 

@@ -572,14 +572,8 @@ amped_status misses(amped_dense_blocks *b, uint64_t count, const uint64_t *const
 amped_status products(amped_dense_blocks *b, double scale, const double *weights,
                       amped_products *out) {
   const amped_plan *plan = b->plan;
-  amped_products_cuda_args args = {};
-  args.value_type = plan->value_type;
-  args.ncomps = plan->ncomps;
-  args.ld = plan->ld;
-  args.scale = scale;
-  args.weights = weights;
-  args.d_room = b->d_products;
-  args.stream = b->part.device->stream;
+  amped_products_cuda_args args =
+      amped_products_cuda_of(plan, scale, weights, b->d_products, b->part.device->stream);
   AMPED_TRY(amped_products_cuda_begin(&args));
   for (uint64_t i = 0; i < b->count; i++) {
     const amped_dense_plan *d = &b->dense[i];

@@ -547,15 +547,9 @@ static amped_status add_products(amped_tensor_part *part, const amped_slab_visit
 static amped_status products(amped_tensor_part *part, int mode, double scale, const double *weights,
                              amped_products *out) {
   const amped_plan *plan = part->plan;
-  amped_products_cuda_args args = {};
+  amped_products_cuda_args args =
+      amped_products_cuda_of(plan, scale, weights, part->d_products, part->device->stream);
   (void)mode;
-  args.value_type = plan->value_type;
-  args.ncomps = plan->ncomps;
-  args.ld = plan->ld;
-  args.scale = scale;
-  args.weights = weights;
-  args.d_room = part->d_products;
-  args.stream = part->device->stream;
   for (int m = 0; m < plan->order; m++)
     AMPED_TRY(put_in_order(part, m));
   AMPED_TRY(amped_products_cuda_begin(&args));

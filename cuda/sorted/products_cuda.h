@@ -35,6 +35,24 @@ typedef struct amped_products_cuda_args {
   cudaStream_t stream;
 } amped_products_cuda_args;
 
+/* Arguments for a plan's nonzeros or cells, without its factors. d_room: NULL if set later. */
+static inline amped_products_cuda_args amped_products_cuda_of(const amped_plan *plan, double scale,
+                                                              const double *weights,
+                                                              amped_products_room_cuda *d_room,
+                                                              cudaStream_t stream) {
+  amped_products_cuda_args args = {};
+  args.value_type = plan->value_type;
+  args.index_type = plan->index_type;
+  args.inputs = plan->order - 1;
+  args.ncomps = plan->ncomps;
+  args.ld = plan->ld;
+  args.scale = scale;
+  args.weights = weights;
+  args.d_room = d_room;
+  args.stream = stream;
+  return args;
+}
+
 /* Zero the sums, and copy the weights. Waits. */
 amped_status amped_products_cuda_begin(const amped_products_cuda_args *args);
 /* Add a batch in device memory. */
