@@ -258,7 +258,7 @@ __device__ void make_row(const block_problem<T, I> &p, uint64_t row, const doubl
     x = solve_column(p, v[0] + weight, v[3], n + p.reg_bias, v[1] + weight * p.prior, v[4], weight,
                      old_a, old_b);
     if (x.unique)
-      go_past(p, &x.a, &x.b, old_a, old_b);
+      overstep_row(p, &x.a, &x.b, old_a, old_b);
     if (!(fabs(x.a) <= most_number<T>()) || !(fabs(x.b) <= most_number<T>()))
       x = {p.prior, 0.0, false};
   }

@@ -27,7 +27,7 @@ template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   double mean, per_scale;
   float means[2]; /* mean as two floats: a value near it minus both is exact */
   float per_scale_float;
-  double past;
+  double overstep;
   double reg, reg_power, reg_bias, prior; /* reg: multiplied by the mode's pull */
   bool is_block;                          /* rows have other columns after their own */
   double told_bias;                       /* reg_bias; 0 if the sums leave biases out */
@@ -75,7 +75,7 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
   p->ld = a->ld;
   p->biased = a->fit->biased;
   p->nonnegative = a->fit->nonnegative;
-  p->past = a->fit->past;
+  p->overstep = a->fit->overstep;
   p->mean = a->fit->mean;
   p->per_scale = 1.0 / a->fit->scale;
   p->means[0] = (float)p->mean;
@@ -150,17 +150,17 @@ template <typename P> __device__ inline double penalty_of(const P &p, double cou
                                  : pow(count, power));
 }
 
-/* Let a row of one column with solution a, b go past it (row_fit.h). */
+/* Overstep the solution a, b of a row of one column (row_fit.h). */
 template <typename P>
-__device__ inline void go_past(const P &p, double *a, double *b, double old_a, double old_b) {
+__device__ inline void overstep_row(const P &p, double *a, double *b, double old_a, double old_b) {
   const double solution = *a;
-  double past = p.past;
-  *a += past * (solution - old_a);
+  double overstep = p.overstep;
+  *a += overstep * (solution - old_a);
   if (p.nonnegative && *a < 0.0) {
-    past = solution / (old_a - solution);
+    overstep = solution / (old_a - solution);
     *a = 0.0;
   }
-  *b += past * (*b - old_b);
+  *b += overstep * (*b - old_b);
 }
 
 /* Places of the numbers in packed equations of n components (row_fit.h). */

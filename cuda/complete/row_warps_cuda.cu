@@ -48,7 +48,7 @@ constexpr row_width widths[] = {
 
 bool amped_row_warps_cuda_can(const amped_row_kernel_cuda_args *a) {
   return a->value_type == AMPED_F32 && a->index_type == AMPED_U32 &&
-         a->components <= AMPED_WIDE_COMPONENTS && a->fit->reg > 0.0 && !(a->fit->past > 0.0) &&
+         a->components <= AMPED_WIDE_COMPONENTS && a->fit->reg > 0.0 && !(a->fit->overstep > 0.0) &&
          (!a->fit->nonnegative || a->fit->absorb);
 }
 

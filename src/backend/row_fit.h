@@ -27,9 +27,8 @@
  * (base + H + L I) a = g + L c 1. H does not include base: the owner of a row adds it. A row
  * without nonzeros has L = reg * pull[mode] * 0^reg_power, with 0^0 = 1. It becomes 0 if L c = 0.
  *
- * Past, if `past` is above 0: a row that has a unique solution x goes past it, to x + past (x -
- * old), where old is the row before. This is over-relaxation by 1 + past. For nonnegative rows past
- * is at most the number that makes an entry 0.
+ * Overstep: a row with a unique solution x becomes x + overstep (x - old), where old is the row
+ * before. This is over-relaxation by 1 + overstep. A nonnegative row stops where its entry is 0.
  *
  * Nonnegative: the minimum of the same objective over a >= 0 (b is free), by coordinate descent
  * from the old row. It ends after 20 passes, or after the first pass that leaves a residual of 1e-4
@@ -72,7 +71,7 @@ typedef struct amped_row_fit {
   double reg;                   /* at least 0 */
   double reg_power;             /* 0 to 1 */
   double reg_bias;              /* at least 0 */
-  double past;                  /* 0 to 1, 1 excluded; above 0 only in block fits of one column */
+  double overstep;              /* 0 to 1, without 1; above 0 only in block fits of one column */
   double pull[AMPED_MAX_ORDER]; /* multiplier of reg for each mode, above 0 */
   double prior[AMPED_MAX_ORDER];
   /* A of implicit fits; 0: observed nonzeros only. Never with biases or weights; mean 0, scale

@@ -91,6 +91,10 @@ const char *amped_status_message(void) {
   return first.line;
 }
 
+const char *amped_status_bare(const char *line) {
+  return strncmp(line, prefix, sizeof prefix - 1) == 0 ? line + sizeof prefix - 1 : line;
+}
+
 void amped_status_report(void) {
   (void)pthread_mutex_lock(&first.lock);
   if (first.line[0] != '\0' && !first.reported && !first.settled) {

@@ -34,6 +34,8 @@ void amped_status_place(const char *where);
 const char *amped_status_message(void);
 void amped_status_report(void);
 void amped_status_clear(void);
+/* A recorded line without the program's name, which amped_error and amped_warn add. */
+const char *amped_status_bare(const char *line);
 /* Report no line until clear: another process of the job prints the line of this failure. */
 void amped_status_settle(void);
 /* Is a line recorded, and would report print it? */

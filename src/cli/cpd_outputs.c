@@ -352,13 +352,9 @@ fail:
 /* Save a result that could not be written to `path` in the folder of temporary files, and add its
  * name to the error. */
 static amped_status keep(const char *path, const amped_ktensor *k, const amped_run_record *record) {
-  static const char prefix[] = "amped_mpi: ";
   char line[1024];
   char *refuge = NULL;
-  const char *message = amped_status_message();
-  if (strncmp(message, prefix, sizeof prefix - 1) == 0)
-    message += sizeof prefix - 1;
-  (void)snprintf(line, sizeof line, "%s", message);
+  (void)snprintf(line, sizeof line, "%s", amped_status_bare(amped_status_message()));
   if (find_refuge(path, &refuge) != AMPED_OK ||
       amped_result_file_write(refuge, k, record) != AMPED_OK) {
     amped_free(refuge);

@@ -371,11 +371,7 @@ static verdict probe_in_child(const subject *s) {
 
 /* Record the child's line without the program's name, which amped_error adds. */
 static amped_status repeat(const verdict *v) {
-  static const char prefix[] = "amped_mpi: ";
-  const char *line = v->line;
-  if (strncmp(line, prefix, sizeof prefix - 1) == 0)
-    line += sizeof prefix - 1;
-  return amped_error((amped_status)v->status, NULL, "%s", line);
+  return amped_error((amped_status)v->status, NULL, "%s", amped_status_bare(v->line));
 }
 
 static amped_status short_of_memory(const char *path, const verdict *v) {

@@ -94,7 +94,6 @@ bool amped_hdf5_prober_runs(void) {
 }
 
 amped_status amped_hdf5_prober_ask(const char *path, const amped_file_stamp *stamp) {
-  static const char prefix[] = "amped_mpi: ";
   answer a;
   const size_t length = strlen(path);
   if (length > PATH_MAX || !send_all(socket_of, path, length) ||
@@ -107,8 +106,5 @@ amped_status amped_hdf5_prober_ask(const char *path, const amped_file_stamp *sta
     return amped_file_changed(path);
   if (a.status == AMPED_OK)
     return AMPED_OK;
-  const char *line = a.line;
-  if (strncmp(line, prefix, sizeof prefix - 1) == 0)
-    line += sizeof prefix - 1;
-  return amped_error((amped_status)a.status, NULL, "%s", line);
+  return amped_error((amped_status)a.status, NULL, "%s", amped_status_bare(a.line));
 }

@@ -332,11 +332,8 @@ static bool is_there(const char *path) {
 
 /* Report the error of FILE as a warning instead. */
 static void warn_of_damage(const char *previous) {
-  static const char prefix[] = "amped_mpi: ";
-  const char *line = amped_status_message();
-  if (strncmp(line, prefix, sizeof prefix - 1) == 0)
-    line += sizeof prefix - 1;
-  amped_warn("%s (the previous checkpoint, %s, is used)", line, previous);
+  amped_warn("%s (the previous checkpoint, %s, is used)", amped_status_bare(amped_status_message()),
+             previous);
   amped_status_clear();
 }
 

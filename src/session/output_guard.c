@@ -29,8 +29,12 @@ static const char unknown[] = "does not say what made it";
 static amped_status read_dims(amped_hdf5 *file, amped_output *out) {
   long double dims[AMPED_MAX_ORDER];
   AMPED_TRY(amped_hdf5_get_numbers(file, "/", "input_dims", AMPED_MAX_ORDER, dims, &out->order));
-  for (int m = 0; m < out->order; m++)
+  for (int m = 0; m < out->order; m++) {
+    if (!(dims[m] >= 1.0L && dims[m] < 0x1p64L))
+      return amped_error(AMPED_BAD_INPUT, out->path,
+                         "a dimension of its input is no 64-bit number");
     out->dims[m] = (uint64_t)dims[m];
+  }
   return AMPED_OK;
 }
 
@@ -329,21 +333,30 @@ static amped_status has_labels(const old_tensor *t, const amped_output_shape *sh
   return AMPED_OK;
 }
 
+/* Opens the file at path; false if it is no tensor of this program. */
+static bool open_old(const char *path, old_tensor *t) {
+  *t = (old_tensor){.list = NULL};
+  return amped_tensor_file_open(path, &t->list) == AMPED_OK ||
+         amped_dense_file_open(path, NULL, &t->array) == AMPED_OK;
+}
+
+static bool has_dims(const old_tensor *t, const amped_output_shape *shape) {
+  if (t->array != NULL) {
+    const amped_dense_info *a = amped_dense_file_info(t->array);
+    return are_dims(a->order, a->dims, shape->order, shape->dims);
+  }
+  const amped_tensor_info *l = amped_tensor_file_info(t->list);
+  return are_dims(l->order, l->dims, shape->order, shape->dims);
+}
+
 /* NULL, or the reason why the file's tensor is another one in spite of the same nonzeros. */
 static const char *find_difference(const char *path, const amped_output_shape *shape) {
-  old_tensor t = {.list = NULL};
+  old_tensor t;
   const char *reason = NULL;
   bool same = true;
-  bool is_open = amped_tensor_file_open(path, &t.list) == AMPED_OK;
-  if (!is_open)
-    is_open = amped_dense_file_open(path, NULL, &t.array) == AMPED_OK;
-  if (!is_open)
+  if (!open_old(path, &t))
     reason = foreign;
-  else if (t.list != NULL
-               ? !are_dims(amped_tensor_file_info(t.list)->order,
-                           amped_tensor_file_info(t.list)->dims, shape->order, shape->dims)
-               : !are_dims(amped_dense_file_info(t.array)->order,
-                           amped_dense_file_info(t.array)->dims, shape->order, shape->dims))
+  else if (!has_dims(&t, shape))
     reason = "is a tensor of other dimensions";
   else if (has_labels(&t, shape, &same) != AMPED_OK || !same)
     reason = "is a tensor of other labels";

@@ -264,9 +264,8 @@ static void advise_compacting(const amped_session *session) {
 static amped_status note_lacking(amped_status status, amped_memory_need *need) {
   if (status != AMPED_FAILED)
     return status;
-  const char *line = amped_status_message();
-  const size_t program = strncmp(line, "amped_mpi: ", 11) == 0 ? 11 : 0;
-  (void)snprintf(need->lacking, sizeof need->lacking, "%s", line + program);
+  (void)snprintf(need->lacking, sizeof need->lacking, "%s",
+                 amped_status_bare(amped_status_message()));
   amped_status_clear();
   return AMPED_OK;
 }

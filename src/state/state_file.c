@@ -366,16 +366,10 @@ static amped_status open_previous(amped_state_file *f) {
   return replay_journal(f);
 }
 
-/* Returns the line of the error, without the program's name. */
-static const char *error_line(void) {
-  static const char prefix[] = "amped_mpi: ";
-  const char *line = amped_status_message();
-  return strncmp(line, prefix, sizeof prefix - 1) == 0 ? line + sizeof prefix - 1 : line;
-}
-
 /* Turn the error about STATE into a warning. */
 static void warn_of_damage(const amped_state_file *f) {
-  amped_warn("%s (the previous state, %s, is used, with its journal)", error_line(), f->previous);
+  amped_warn("%s (the previous state, %s, is used, with its journal)",
+             amped_status_bare(amped_status_message()), f->previous);
   amped_status_clear();
 }
 
@@ -816,8 +810,8 @@ static amped_status merge(amped_state_file *f) {
     return publish_state(f, &w, true);
   if (status != AMPED_FAILED)
     return status;
-  amped_warn("%s (all batches are in %s and its journal, which are not merged yet)", error_line(),
-             f->path);
+  amped_warn("%s (all batches are in %s and its journal, which are not merged yet)",
+             amped_status_bare(amped_status_message()), f->path);
   amped_status_clear();
   f->merge_at = 2 * bytes;
   return AMPED_OK;

@@ -35,7 +35,7 @@ def solve(mode, block, factors, biases, index, y, w, o):
     rest[:, block] = 0.0
     t -= rest.sum(axis=1)
     c = 1.0 if mode in o["context"] else 0.0
-    past = 0.6 if R == 1 < factors[0].shape[1] and o["single"] else 0.0
+    overstep = 0.6 if R == 1 < factors[0].shape[1] and o["single"] else 0.0
     old, old_bias = factors[mode][:, block].copy(), biases[mode].copy()
     factors[mode][:, block] = c
     biases[mode][:] = 0.0
@@ -52,10 +52,10 @@ def solve(mode, block, factors, biases, index, y, w, o):
             Q = np.hstack([P, np.ones((len(at), 1))])
             H = Q.T @ (W * Q) + np.diag([lam] * R + [o["reg_bias"]])
             x = np.linalg.solve(H, Q.T @ (w * t)[at] + np.array([lam * c] * R + [0.0]))
-            biases[mode][i] = x[R] + past * (x[R] - old_bias[i])
+            biases[mode][i] = x[R] + overstep * (x[R] - old_bias[i])
         else:
             x = np.linalg.solve(P.T @ (W * P) + lam * np.eye(R), P.T @ (w * t)[at] + lam * c)
-        factors[mode][i, block] = x[:R] + past * (x[:R] - old[i])
+        factors[mode][i, block] = x[:R] + overstep * (x[:R] - old[i])
 
 
 def solve_dense(mode, factors, seen, weight, o):

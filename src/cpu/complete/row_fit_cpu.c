@@ -183,21 +183,21 @@ static double penalty_on(const amped_row_penalty *p, const double *row) {
   return sum;
 }
 
-/* Go on from the solution in d->row, of one column, past it (row_fit.h). */
-static void go_past(const amped_row_job *j, amped_row_workspace *d, uint64_t row) {
+/* Overstep the solution in d->row, of one column (row_fit.h). */
+static void overstep_row(const amped_row_job *j, amped_row_workspace *d, uint64_t row) {
   const void *old = place_of(j, row);
   const double entry = amped_value_get(old, j->m.value_type, 0);
   const double solution = d->row[0];
-  double past = j->fit->past;
-  if (!(past > 0.0))
+  double overstep = j->fit->overstep;
+  if (!(overstep > 0.0))
     return;
-  d->row[0] += past * (solution - entry);
+  d->row[0] += overstep * (solution - entry);
   if (j->fit->nonnegative && d->row[0] < 0.0) {
-    past = solution / (entry - solution);
+    overstep = solution / (entry - solution);
     d->row[0] = 0.0;
   }
   if (j->fit->biased)
-    d->row[1] += past * (d->row[1] - amped_value_get(old, j->m.value_type, 1));
+    d->row[1] += overstep * (d->row[1] - amped_value_get(old, j->m.value_type, 1));
 }
 
 /* Store d->row and add its penalty and count to sums; the caller adds its squares. A row that is
@@ -205,7 +205,7 @@ static void go_past(const amped_row_job *j, amped_row_workspace *d, uint64_t row
 static void finish_row(const amped_row_job *j, amped_row_workspace *d, const amped_row_penalty *p,
                        uint64_t row, double count, bool unsure, amped_row_fit_sums *sums) {
   if (!unsure)
-    go_past(j, d, row);
+    overstep_row(j, d, row);
   if (!is_finite(j, d)) {
     set_prior(j, d);
     unsure = true;

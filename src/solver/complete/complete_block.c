@@ -8,9 +8,9 @@
 #include "factor/row_reduce.h"
 #include "solver/complete/complete_als.h"
 
-/* CCD++ is over-relaxed: a column's entry goes this much past its solution, as a share of its step
+/* CCD++ is over-relaxed: an entry oversteps its solution by this share of its step
  * (docs/decisions/050-columns-beside-the-factors.md). */
-#define PAST 0.6
+#define OVERSTEP 0.6
 
 typedef struct blocks {
   void *als; /* ALS, if a block has all columns; plan and later members are unset then */
@@ -53,7 +53,7 @@ static amped_status sweep(void *self, const amped_row_fit *fit, const amped_comp
   if (b->als != NULL)
     return amped_complete_als.sweep(b->als, fit, modes, sums, times);
   b->problem = *fit;
-  b->problem.past = b->width == 1 ? PAST : 0.0;
+  b->problem.overstep = b->width == 1 ? OVERSTEP : 0.0;
   b->solve_sec = 0.0;
   for (int first = 0; first < b->components; first += b->width) {
     const int left = b->components - first;

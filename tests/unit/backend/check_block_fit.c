@@ -235,13 +235,13 @@ static void unknowns(const team *t, int mode, uint64_t i, double *x) {
     x[t->count] = entry(t, mode, i, components_of(t));
 }
 
-/* The solution that row x went past, from `old`. False: a nonnegative row stopped at 0 on its way,
- * so that its solution is not known; without a bias it is then below the entry put in x. */
+/* The solution that row x overstepped, from `old`. False: a nonnegative row stopped at 0 on its
+ * way, so that its solution is not known; without a bias it is then below the entry put in x. */
 static bool is_solution(const team *t, double *x, const double *old) {
-  const double past = t->fit.past;
-  const bool stopped = t->fit.nonnegative && past > 0.0 && !(x[0] > 0.0);
+  const double overstep = t->fit.overstep;
+  const bool stopped = t->fit.nonnegative && overstep > 0.0 && !(x[0] > 0.0);
   for (int c = 0; c < t->count + (t->fit.biased ? 1 : 0); c++)
-    x[c] = (x[c] + past * old[c]) / (1.0 + past);
+    x[c] = (x[c] + overstep * old[c]) / (1.0 + overstep);
   return !stopped;
 }
 
@@ -341,13 +341,13 @@ static void sweep_is_right(team *t, bool backwards) {
        0, 0);
 }
 
-/* Blocks of one column also with rows that go past their solutions. */
+/* Blocks of one column also with rows that overstep. */
 static void sweeps_are_right(problem *p, int nranks, setup how, const amped_row_fit *fit,
                              uint64_t below, int width) {
   for (int over = 0; over < (width == 1 ? 2 : 1); over++) {
     team t;
     amped_row_fit further = *fit;
-    further.past = 0.6 * over;
+    further.overstep = 0.6 * over;
     team_open(&t, p, nranks, how, &further, below, width);
     sweep_is_right(&t, false);
     sweep_is_right(&t, true);
