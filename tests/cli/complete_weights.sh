@@ -28,6 +28,8 @@ mv heavy.raw heavy.raw.tns
 # c: 40 % of the entries have one index.
 awk 'BEGIN { for (k = 0; k < 2500; k++) print (k % 5 < 2 ? 7 : 1 + k % 60), 1 + k % 3, 1 + k * 7919 % 499, 1 }' |
   awk '!seen[$1, $2, $3]++' >c.raw.tns
+# d: ranked by blocks of rows.
+awk 'BEGIN { for (k = 0; k < 4000; k++) print 1 + k % 19, 1 + k % 3, 1 + k * k % 2099, 1 + k % 5 }' | awk '!seen[$1, $2, $3]++' >d.tns
 for t in a b c heavy; do
   awk '$1 !~ /^#/ { $NF = 1 + (NR * 7) % 5; print }' $t.raw.tns >$t.tns
   awk '$1 !~ /^#/ { $NF = NR % 4; print }' $t.tns | sort -r >$t.whole.tns # 0, 1, 2, 3
@@ -55,6 +57,7 @@ if test -n "$python"; then
   "$python" "$script" start start-a.h5 4 30 20 10
   "$python" "$script" start start-b.h5 3 12 9 8 7
   "$python" "$script" start start-c.h5 3 60 3 499
+  "$python" "$script" start start-d.h5 3 19 3 $(awk '$3 > n { n = $3 } END { print n }' d.tns)
   against_numpy a 1 4 0.5 0.5 3 weights=a.part.tns --weights=a.part.tns
   against_numpy a 3 4 0.5 1 none repeats=a.whole.tns --weights=a.whole.tns # weight 2: an entry twice
   against_numpy b 2 3 2 0.5 none weights=b.part.tns --weights=b.part.tns --bias=none
@@ -65,6 +68,9 @@ if test -n "$python"; then
   against_numpy a 1 4 0.5 0.5 none "implicit=2.5 2" --implicit=2.5
   against_numpy a 4 4 0.5 0 3 "implicit=0.5 1" --implicit=0.5 --of=1 --placement=equal
   against_numpy b 3 3 2 1 none "implicit=1 4" --implicit=1 --of=4
+  for n in 1 3; do
+    against_numpy d $n 3 2 0.5 none "implicit=4 3" --implicit=4 --of=3
+  done
 else
   echo "skipped: no python3 with numpy and h5py"
 fi

@@ -149,9 +149,20 @@ AMPED_INLINE void multiply_rows(const double *products, uint64_t count, uint64_t
       s->m[i * s->ld + j] = dot(products + i * width, products + j * width, width);
 }
 
+/* Inner product of any number of numbers, in as many sums as a vector has lanes: one sum would wait
+ * for each addition. */
+AMPED_INLINE double inner_product(const double *a, const double *b, uint64_t count) {
+  const uint64_t whole = count / LANES * LANES;
+  double sum = dot(a, b, whole);
+  for (uint64_t c = whole; c < count; c++)
+    sum += a[c] * b[c];
+  return sum;
+}
+
 typedef struct solver {
   bool (*solve)(const linear *s);
   void (*multiply)(const double *products, uint64_t count, uint64_t width, const linear *s);
+  double (*inner)(const double *a, const double *b, uint64_t count);
 } solver;
 
 #define DEFINE(CPU)                                                                                \
@@ -161,12 +172,16 @@ typedef struct solver {
   AMPED_TARGET_##CPU static void multiply_##CPU(const double *products, uint64_t count,            \
                                                 uint64_t width, const linear *s) {                 \
     multiply_rows(products, count, width, s);                                                      \
+  }                                                                                                \
+  AMPED_TARGET_##CPU static double inner_##CPU(const double *a, const double *b, uint64_t count) { \
+    return inner_product(a, b, count);                                                             \
   }
 AMPED_CPU_DISPATCH(DEFINE)
 
 static solver find_solver(void) {
 #define ROW(CPU)                                                                                   \
-  {.here = AMPED_HAS_##CPU, .solver = {.solve = solve_##CPU, .multiply = multiply_##CPU}},
+  {.here = AMPED_HAS_##CPU,                                                                        \
+   .solver = {.solve = solve_##CPU, .multiply = multiply_##CPU, .inner = inner_##CPU}},
   const struct {
     bool here;
     solver solver;
@@ -395,16 +410,17 @@ void amped_row_solve_nonnegative(const amped_row_equations *e, const amped_row_p
 
 double amped_row_squares(const amped_row_equations *e, const amped_row_penalty *p,
                          const double *row) {
+  const solver by = find_solver();
   const uint64_t comps = p->components;
   double sum = e->squares;
   for (uint64_t i = 0; i < comps; i++) {
-    const double *m = e->products + i * e->width;
-    double product = 0.0;
-    for (uint64_t c = i + 1; c < comps; c++)
-      product += m[c] * row[c];
-    sum += row[i] * (m[i] * row[i] + 2.0 * (product - e->targets[i]));
-    for (uint64_t c = 0; c < comps && p->base != NULL; c++)
-      sum += row[i] * p->base[i * comps + c] * row[c];
+    const double *matrices[] = {e->products + i * e->width + i,
+                                p->base != NULL ? p->base + i * comps + i : NULL};
+    double product = -e->targets[i];
+    for (int k = 0; k < 2 && matrices[k] != NULL; k++)
+      product +=
+          0.5 * matrices[k][0] * row[i] + by.inner(matrices[k] + 1, row + i + 1, comps - i - 1);
+    sum += 2.0 * row[i] * product;
   }
   if (p->biased) {
     const double bias = row[comps];
@@ -418,12 +434,12 @@ double amped_row_squares(const amped_row_equations *e, const amped_row_penalty *
 double amped_row_squares_of(const double *products, const double *targets, const double *roots,
                             uint64_t count, uint64_t width, const amped_row_penalty *p,
                             const double *row) {
+  const solver by = find_solver();
   double sum = 0.0;
   for (uint64_t k = 0; k < count; k++) {
     const double bias = p->biased ? row[p->components] : 0.0;
     double off = targets[k] - (roots != NULL ? bias * roots[k] : bias);
-    for (uint64_t c = 0; c < p->components; c++)
-      off -= products[k * width + c] * row[c];
+    off -= by.inner(products + k * width, row, p->components);
     sum += off * off;
   }
   return isnan(sum) ? (double)INFINITY : sum;

@@ -35,6 +35,7 @@ struct amped_rank_set {
                                            their capacity */
   uint64_t *pair_entry;                 /* [pairs] an entry with the nonzero's other indices */
   uint64_t *pair_position;              /* [pairs] ascending positions in the ranked mode */
+  uint64_t *pairs_of;                   /* [count] pairs of each entry, on all ranks */
 };
 
 uint64_t amped_rank_set_bytes(const amped_plan *plan) {
@@ -43,7 +44,7 @@ uint64_t amped_rank_set_bytes(const amped_plan *plan) {
   uint64_t rows = 0;
   for (int m = 0; m < plan->order; m++)
     rows += amped_plan_factor_rows(plan, m);
-  return (rows + most * (2 * order + 5 + 2 * (uint64_t)plan->ncomps) + SLAB * order +
+  return (rows + most * (2 * order + 8 + 2 * (uint64_t)plan->ncomps) + SLAB * order +
           ROWS * (uint64_t)plan->ncomps) *
              sizeof(uint64_t) +
          SLAB + FILTER_BITS / 8 + (uint64_t)omp_get_max_threads() * ENTRIES * ROWS * sizeof(double);
@@ -57,6 +58,7 @@ void amped_rank_set_destroy(amped_rank_set *s) {
   amped_free(s->is_cold);
   amped_free(s->pair_entry);
   amped_free(s->pair_position);
+  amped_free(s->pairs_of);
   amped_free(s);
 }
 
@@ -317,6 +319,16 @@ done:
   return status;
 }
 
+/* Collective; the status is agreed. Count the pairs of each entry on all ranks. */
+static amped_status count_pairs(const amped_comm *comm, amped_rank_set *s) {
+  AMPED_TRY(amped_comm_agree(
+      comm, amped_calloc(&s->pairs_of, s->count, sizeof *s->pairs_of, "entries to rank")));
+  for (uint64_t pair = 0; pair < s->pairs; pair++)
+    s->pairs_of[s->pair_entry[pair]]++;
+  amped_comm_sum_u64(comm, s->pairs_of, s->count);
+  return AMPED_OK;
+}
+
 /* --- a set ------------------------------------------------------------------------------------ */
 
 static amped_status choose(amped_rank_set *s, traversal *w, uint64_t total,
@@ -337,7 +349,8 @@ amped_status amped_rank_set_create(const amped_context *context, int mode, uint6
   s->mode = mode;
   AMPED_GO(done, amped_comm_agree(context->comm, choose(s, &w, total, entries)));
   AMPED_GO(done, share_entries(context->comm, s));
-  status = amped_comm_agree(context->comm, find_pairs(s, &w));
+  AMPED_GO(done, amped_comm_agree(context->comm, find_pairs(s, &w)));
+  status = count_pairs(context->comm, s);
 done:
   traversal_close(&w);
   if (status == AMPED_OK)
@@ -365,24 +378,31 @@ __attribute__((noinline)) static double dot(const double *a, const double *b, ui
   return sum;
 }
 
+/* Entries are `open` as long as their rank may be below AMPED_RANK_TOP: most are not after a few
+ * blocks of rows. */
 typedef struct ranking {
   const amped_context *context;
   const amped_rank_set *set;
   uint64_t n;
   double prior;     /* prior of the current mode */
   double *rows;     /* [ROWS][n] */
-  double *products; /* [count][n] products over all modes except the ranked one */
-  double *models;   /* [count] model values */
+  uint64_t open;    /* number of open entries */
+  uint64_t *entry;  /* [open] these entries, ascending */
+  double *products; /* [open][n] products over all modes except the ranked one */
+  double *models;   /* [open] model values */
+  uint64_t *place;  /* [count] of an entry among the open ones; AMPED_NO_ROW: it is not open */
   double *scores;   /* [threads][ENTRIES][ROWS] model values of a block, to rounding */
   uint64_t threads;
-  uint64_t
-      *above; /* [count] indices as high or higher among this rank's rows, without trained ones */
+  uint64_t *above; /* [count] indices as high or higher among this rank's rows, without trained
+                      ones; of an entry that is not open, AMPED_RANK_TOP or more */
 } ranking;
 
 static amped_buffers ranking_buffers(ranking *r) {
   amped_buffers b = {.what = "products of rows"};
   const uint64_t count = r->set->count;
   AMPED_BUFFER(&b, HOST, r->rows, ROWS * r->n);
+  AMPED_BUFFER(&b, HOST, r->entry, count);
+  AMPED_BUFFER(&b, HOST, r->place, count);
   AMPED_BUFFER(&b, HOST, r->products, count * r->n);
   AMPED_BUFFER(&b, HOST, r->models, count);
   AMPED_BUFFER(&b, HOST, r->scores, r->threads * ENTRIES * ROWS);
@@ -421,16 +441,11 @@ static void find_model(ranking *r, uint64_t i, const double *row) {
   r->models[i] = dot(r->products + i * r->n, row, r->n);
 }
 
-/* True if the row at this position of the ranked mode is as high as entry i, or higher. */
+/* True if the row at this position of the ranked mode is as high as open entry i, or higher. */
 static bool is_above(const ranking *r, uint64_t i, const double *row, uint64_t position) {
   const amped_rank_set *s = r->set;
-  const uint64_t own = s->positions[s->mode][i];
+  const uint64_t own = s->positions[s->mode][r->entry[i]];
   return position != own && dot(r->products + i * r->n, row, r->n) >= r->models[i];
-}
-
-static void take_pair(ranking *r, uint64_t pair, const double *row) {
-  const uint64_t i = r->set->pair_entry[pair];
-  r->above[i] -= is_above(r, i, row, r->set->pair_position[pair]);
 }
 
 /* Returns the root of the sum of squares. */
@@ -438,8 +453,8 @@ static double length(const double *a, uint64_t n) {
   return sqrt(dot(a, a, n));
 }
 
-/* Add to above[i] the number of these `rows` rows, whose positions begin at `first`, that are as
- * high as entry i or higher, for `count` entries from i on. longest: the longest row. A product of
+/* Add to `above` of `count` open entries from i on the number of these `rows` rows, whose positions
+ * begin at `first`, that are as high as the entry or higher. longest: the longest row. A product of
  * matrices decides, except where its rounding may. */
 static void compare_entries(ranking *r, uint64_t i, uint64_t count, uint64_t first, uint64_t rows,
                             double longest, double *scores) {
@@ -463,11 +478,28 @@ static void compare_entries(ranking *r, uint64_t i, uint64_t count, uint64_t fir
         above += is_above(r, e, r->rows + k * n, first + k);
         near--;
       }
-    r->above[e] += above;
+    r->above[r->entry[e]] += above;
   }
 }
 
-/* Count, for each entry, this rank's rows of the ranked mode that are as high as the entry, or
+/* Close the entries whose rank is AMPED_RANK_TOP or more, even if all their pairs are above. */
+static void close_entries(ranking *r) {
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < r->open; i++) {
+    const uint64_t e = r->entry[i];
+    if (r->above[e] >= AMPED_RANK_TOP + r->set->pairs_of[e])
+      continue;
+    if (kept < i) {
+      r->entry[kept] = e;
+      r->models[kept] = r->models[i];
+      memcpy(r->products + kept * r->n, r->products + i * r->n, r->n * sizeof *r->products);
+    }
+    kept++;
+  }
+  r->open = kept;
+}
+
+/* Count, for each open entry, this rank's rows of the ranked mode that are as high as the entry, or
  * higher. */
 static amped_status compare_block(ranking *r) {
   const amped_rank_set *s = r->set;
@@ -475,7 +507,7 @@ static amped_status compare_block(ranking *r) {
   const amped_row_plan *rows = &plan->modes[s->mode].rows;
   const amped_worker *worker = r->context->worker;
   const uint64_t block = (uint64_t)plan->rank * rows->block_rows;
-  for (uint64_t first = 0; first < rows->rank_rows[plan->rank]; first += ROWS) {
+  for (uint64_t first = 0; first < rows->rank_rows[plan->rank] && r->open > 0; first += ROWS) {
     const uint64_t left = rows->rank_rows[plan->rank] - first;
     const uint64_t count = left < ROWS ? left : ROWS;
     AMPED_TRY(worker->backend->factors->get_rows(worker->factors, s->mode, block + first, count,
@@ -484,9 +516,37 @@ static amped_status compare_block(ranking *r) {
     for (uint64_t k = 0; k < count; k++)
       longest = fmax(longest, length(r->rows + k * r->n, r->n));
 #pragma omp parallel for schedule(static) num_threads((int)r->threads)
-    for (uint64_t i = 0; i < s->count; i += ENTRIES)
-      compare_entries(r, i, s->count - i < ENTRIES ? s->count - i : ENTRIES, block + first, count,
+    for (uint64_t i = 0; i < r->open; i += ENTRIES)
+      compare_entries(r, i, r->open - i < ENTRIES ? r->open - i : ENTRIES, block + first, count,
                       longest, r->scores + (uint64_t)omp_get_thread_num() * ENTRIES * ROWS);
+    close_entries(r);
+  }
+  return AMPED_OK;
+}
+
+/* Take pairs that are above their open entries off the count. */
+static amped_status compare_pairs(ranking *r) {
+  const amped_rank_set *s = r->set;
+  const amped_worker *worker = r->context->worker;
+  uint64_t places[ROWS];
+  uint64_t positions[ROWS];
+  uint64_t some = 0;
+  if (r->open == 0)
+    return AMPED_OK;
+  memset(r->place, 0xff, s->count * sizeof *r->place);
+  for (uint64_t i = 0; i < r->open; i++)
+    r->place[r->entry[i]] = i;
+  for (uint64_t pair = 0; pair < s->pairs; pair++) {
+    positions[some] = s->pair_position[pair];
+    places[some] = r->place[s->pair_entry[pair]];
+    some += places[some] != AMPED_NO_ROW;
+    if (some == 0 || (some < ROWS && pair + 1 < s->pairs))
+      continue;
+    AMPED_TRY(
+        worker->backend->factors->get_rows_at(worker->factors, s->mode, some, positions, r->rows));
+    for (uint64_t k = 0; k < some; k++)
+      r->above[r->entry[places[k]]] -= is_above(r, places[k], r->rows + k * r->n, positions[k]);
+    some = 0;
   }
   return AMPED_OK;
 }
@@ -494,6 +554,9 @@ static amped_status compare_block(ranking *r) {
 static amped_status count_above(ranking *r, const amped_row_fit *fit) {
   const amped_rank_set *s = r->set;
   AMPED_TRY(amped_buffers_allocate(ranking_buffers(r)));
+  r->open = s->count;
+  for (uint64_t e = 0; e < s->count; e++)
+    r->entry[e] = e;
   for (uint64_t e = 0; e < s->count * r->n; e++)
     r->products[e] = 1.0;
   for (int m = 0; m < s->order; m++) {
@@ -504,7 +567,7 @@ static amped_status count_above(ranking *r, const amped_row_fit *fit) {
   r->prior = fit->prior[s->mode];
   AMPED_TRY(take_rows(r, s->mode, s->positions[s->mode], s->count, find_model));
   AMPED_TRY(compare_block(r));
-  return take_rows(r, s->mode, s->pair_position, s->pairs, take_pair);
+  return compare_pairs(r);
 }
 
 amped_status amped_rank_set_find(const amped_context *context, const amped_rank_set *set,

@@ -6,7 +6,8 @@
  * that a model without differences ranks nothing well. Indices that were trained with the same
  * other indices do not count; other held-out entries count. If there are many entries, a sample is
  * chosen by a hash: AMPED_RANKED on average, the same on any number of ranks. Every rank has the
- * sample, and compares it with its own rows of the mode, as a product of blocks without a sort. */
+ * sample, and compares it with its own rows of the mode, as a product of blocks without a sort. An
+ * entry that is no hit anyway is not compared with more blocks. */
 #ifndef AMPED_RANK_SET_H
 #define AMPED_RANK_SET_H
 
