@@ -88,6 +88,9 @@ static amped_status make_rows(job *j, uint64_t *zeros) {
   const uint64_t dim = j->k.dims[j->mode];
   const uint64_t n = (uint64_t)j->k.ncomps;
   const uint64_t dims[2] = {dim, dim};
+  for (uint64_t i = 0; i < dim; i++)
+    if (!amped_predictor_knows(&j->p, j->mode, i)) /* its row is a mean of others */
+      memset(j->k.factors[j->mode] + i * n, 0, n * sizeof(double));
   /* Columns of a result of counts sum to 1; other programs write any length. */
   amped_ktensor_normalise(&j->k, ~(UINT64_C(1) << j->mode), NULL);
   j->rows = (amped_ktensor){.order = 2, .ncomps = j->k.ncomps, .dims = {dim, dim}};

@@ -88,4 +88,18 @@ SH
 fi
 PAGER='cat >never.txt' "$amped" top wide.cpd.h5 >all.txt
 absent never.txt
+# --- indices that have no learnt entry, declared alone, change neither cosines nor shares ----------------
+for months in 6 600; do
+  awk -v months=$months 'BEGIN { srand(3); print "# dims: 10 20 " months
+    split("1 1 1 1 1 1.2", p); split("0.2 3 0.3 0.1 2.5 0.2", q)
+    for (i = 1; i <= 10; i++) for (j = 1; j <= 20; j++) for (k = 1; k <= 6; k++)
+      if (rand() < 0.8) print i, j, k, (1 + j % 3) * p[k] + (i < 3 ? 2 : 0) * (1 + j % 5) * q[k] }' >declared.tns
+  expect 0 "" "$amped" complete declared.tns --rank=2 --bias=none --context=3 --reg=0.01 --holdout=0 --precision=double -o declared.h5 -q --overwrite
+  "$amped" similar declared.h5 --for=3:1 >similar.$months.txt 2>&1 || fail "similar: $months months"
+  "$amped" plot declared.h5 -o declared.gp -q --overwrite || fail "plot: $months months"
+  grep -o "component [12]: weight.*%" declared.gp >shares.$months.txt
+done
+same "cosines beside months that were not learnt" "$(sed '/no learnt entry/d' similar.600.txt)" "$(cat similar.6.txt)"
+same "shares beside months that were not learnt" "$(cat shares.600.txt)" "$(cat shares.6.txt)"
+same "components with a share" "$(grep -c share shares.6.txt)" 2
 finish

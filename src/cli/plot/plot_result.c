@@ -99,8 +99,9 @@ static amped_status find_heat(job *j, const char *path, const char *text) {
 }
 
 /* Find the norm of each component, for its share in the sum of all norms: its weight, if columns
- * have unit length. The size of a model of counts is its sum, which is the weight, too. */
-static void find_sizes(job *j, bool has_sums) {
+ * have unit length. Rows without a learnt entry do not count: they are means of others. The size of
+ * a model of counts is its sum, which is the weight, too. */
+static void find_sizes(job *j, const amped_completion *c, bool has_sums) {
   const amped_ktensor *k = j->k;
   for (int r = 0; r < k->ncomps; r++) {
     j->sizes[r] = fabs(k->weights[r]);
@@ -108,7 +109,8 @@ static void find_sizes(job *j, bool has_sums) {
       double square = 0.0;
       double sum = 0.0;
       for (uint64_t i = 0; i < k->dims[m]; i++) {
-        const double x = k->factors[m][i * (uint64_t)k->ncomps + (uint64_t)r];
+        const bool counts = c->observed[m] == NULL || c->observed[m][i] != 0;
+        const double x = counts ? k->factors[m][i * (uint64_t)k->ncomps + (uint64_t)r] : 0.0;
         square += x * x;
         sum += fabs(x);
       }
@@ -312,7 +314,7 @@ amped_status amped_plot_result(amped_plot *f, const char *path, const amped_kten
   j->f = f;
   j->k = k;
   amped_ktensor_order(k, j->order);
-  find_sizes(j, has_sums);
+  find_sizes(j, c, has_sums);
   choose(j, asked);
   amped_status status = AMPED_OK;
   for (int m = 0; m < k->order && status == AMPED_OK; m++)

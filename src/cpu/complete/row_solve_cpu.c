@@ -149,7 +149,7 @@ AMPED_INLINE void multiply_rows(const double *products, uint64_t count, uint64_t
       s->m[i * s->ld + j] = dot(products + i * width, products + j * width, width);
 }
 
-/* Inner product of any number of numbers, in as many sums as a vector has lanes: one sum would wait
+/* Inner product of `count` numbers. Each lane of a vector has its sum: one sum would wait
  * for each addition. */
 AMPED_INLINE double inner_product(const double *a, const double *b, uint64_t count) {
   const uint64_t whole = count / LANES * LANES;
