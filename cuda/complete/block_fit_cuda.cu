@@ -115,9 +115,12 @@ amped_row_kernel_cuda_args args_of(amped_block_fit *b, int mode) {
   return a;
 }
 
-/* True if blocks have a kernel of their own: blocks of one column. */
-bool is_column(const amped_block_fit *b) {
-  return b->width == 1;
+/* True if the kernel of one column fits the block. Thread blocks fit rows without a penalty, in
+ * double, and nonnegative rows with weights, which converge there as on CPU cores. */
+bool is_column(const amped_block_fit *b, int mode) {
+  const bool weighted = b->part->row_fit->copies[mode].d_weights != nullptr;
+  return b->width == 1 && b->fit.reg >= AMPED_ROW_FIT_LEAST_REG &&
+         !(weighted && b->fit.nonnegative);
 }
 
 /* Upload the row for rows without nonzeros: the prior, and bias 0. */
@@ -172,7 +175,7 @@ amped_status renew_run(void *self, amped_row_kernel_cuda_args *args, amped_packe
   a.whole_ld = plan->ld;
   a.first = b->first;
   a.components = plan->ncomps - (b->biased ? 1 : 0);
-  *done = is_column(b);
+  *done = is_column(b, s->mode);
   if (!*done || b->makes)
     AMPED_TRY(amped_block_targets_cuda(&a));
   if (*done)
@@ -194,7 +197,7 @@ amped_status block_begin(amped_block_fit *b, int mode, const amped_row_fit *fit)
   block_pass pass = {b, mode};
   const amped_row_kernel_cuda_args args = args_of(b, mode);
   const amped_run_hook_cuda hook = {
-      .run = renew_run, .has_strip_sums = is_column(b), .self = &pass};
+      .run = renew_run, .has_strip_sums = is_column(b, mode), .self = &pass};
   return amped_row_fit_cuda_begin(b->part, mode, &args, &hook);
 }
 

@@ -2,6 +2,7 @@
 #include "cuda/complete/block_kernels_cuda.h"
 
 #include <cfloat>
+#include <type_traits>
 
 #include "cuda/complete/fit_problem_cuda.cuh"
 #include "cuda/device/grid_cuda.cuh"
@@ -165,9 +166,13 @@ __device__ inline column_row<double> load_row(const double *row) {
   return {a.x, a.y, b.x, b.y};
 }
 
-/* Sums over nonzeros (row_fit.h): of p p, p t, t t, p, t and, with weights, of the weights. Without
- * them nonzeros are counted elsewhere. */
-template <typename S, bool weighted> struct column_sums { S v[weighted ? 6 : 5]; };
+/* Sums over nonzeros (row_fit.h) of p p, p t, t t, p and t, in T. With weights they are in double,
+ * because a weight may have any size, and the sixth is of the weights; else open_row counts the
+ * nonzeros. */
+template <typename T, bool weighted> struct column_sums {
+  typedef typename std::conditional<weighted, double, T>::type number;
+  number v[weighted ? 6 : 5];
+};
 
 /* Number of sums that are in use. */
 template <bool weighted, typename P> __device__ inline int sums_of(const P &p) {
@@ -244,7 +249,7 @@ template <typename T> __device__ inline double most_number() {
   return sizeof(T) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
 }
 
-/* Solve and store the row with sums v and this n. Adds to *sums. */
+/* Solve and store the row with sums v; n as in row_fit.h. Adds to *sums. */
 template <typename T, typename I>
 __device__ void make_row(const block_problem<T, I> &p, uint64_t row, const double *v, double n,
                          amped_row_fit_sums *sums) {
@@ -257,8 +262,10 @@ __device__ void make_row(const block_problem<T, I> &p, uint64_t row, const doubl
     weight = penalty_of(p, n);
     x = solve_column(p, v[0] + weight, v[3], n + p.reg_bias, v[1] + weight * p.prior, v[4], weight,
                      old_a, old_b);
-    if (x.unique)
-      overstep_row(p, &x.a, &x.b, old_a, old_b);
+    if (x.unique) {
+      x.a += p.overstep * (x.a - old_a);
+      x.b += p.overstep * (x.b - old_b);
+    }
     if (!(fabs(x.a) <= most_number<T>()) || !(fabs(x.b) <= most_number<T>()))
       x = {p.prior, 0.0, false};
   }
@@ -330,9 +337,10 @@ __device__ inline column_sums<T, weighted> take_nonzero(const block_problem<T, I
   if (!on)
     return {};
   if constexpr (weighted) {
-    const T w = __ldg(p.weights + k);
-    const T wp = w * row.now;
-    return {{wp * row.now, wp * t, w * t * t, wp, w * t, w}};
+    const double w = (double)__ldg(p.weights + k);
+    const double product = (double)row.now;
+    const double wt = w * (double)t;
+    return {{w * product * product, wt * product, wt * (double)t, w * product, wt, w}};
   } else {
     return {{row.now * row.now, row.now * t, t * t, row.now, t}};
   }
@@ -347,7 +355,7 @@ __device__ inline void scan(column_sums<T, weighted> *s, int values, unsigned be
 #pragma unroll
     for (int i = 0; i < (weighted ? 6 : 5); i++)
       if (i < values) {
-        const T other = __shfl_up_sync(all_lanes, s->v[i], (unsigned)by);
+        const auto other = __shfl_up_sync(all_lanes, s->v[i], (unsigned)by);
         if (lane >= begin + (unsigned)by)
           s->v[i] += other;
       }

@@ -150,19 +150,6 @@ template <typename P> __device__ inline double penalty_of(const P &p, double cou
                                  : pow(count, power));
 }
 
-/* Overstep the solution a, b of a row of one column (row_fit.h). */
-template <typename P>
-__device__ inline void overstep_row(const P &p, double *a, double *b, double old_a, double old_b) {
-  const double solution = *a;
-  double overstep = p.overstep;
-  *a += overstep * (solution - old_a);
-  if (p.nonnegative && *a < 0.0) {
-    overstep = solution / (old_a - solution);
-    *a = 0.0;
-  }
-  *b += overstep * (*b - old_b);
-}
-
 /* Places of the numbers in packed equations of n components (row_fit.h). */
 __device__ inline unsigned place_of_pair(unsigned i, unsigned j) {
   return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;

@@ -576,12 +576,8 @@ __device__ __noinline__ void solve_row(const fit_problem<T, I> &p, row_workspace
       rank = solve_least(p, d);
     }
     __syncthreads();
-    if (p.overstep > 0.0 && rank < 0 && threadIdx.x == 0) {
-      double bias = p.biased ? d->x[1] : 0.0;
-      overstep_row(p, &d->x[0], &bias, (double)to[0], p.biased ? (double)to[1] : 0.0);
-      if (p.biased)
-        d->x[1] = bias;
-    }
+    for (unsigned i = threadIdx.x; i < d->n && p.overstep > 0.0 && rank < 0; i += fit_threads)
+      d->x[i] += p.overstep * (d->x[i] - (double)to[i]);
   }
   __syncthreads();
   bool finite = true;

@@ -11,8 +11,8 @@
  *
  * `before`: the previous block's columns, with their final values. `start`: this block's columns,
  * with the values at take. Products are over all modes, summed over columns. A row's equations are
- * as in row_fit.h, with the block's columns as components and t = s without the biases of the
- * inputs. Therefore every block also solves for the biases. Fits are never implicit.
+ * as in row_fit.h, overstep included, with the block's columns as components and t = s without the
+ * biases of the inputs. Therefore every block also solves for the biases. Fits are never implicit.
  *
  * Columns: the block's columns of all modes are a factor set of their own, for an otherwise equal
  * plan with amped_block_row_length columns. A row is

@@ -28,7 +28,7 @@
  * without nonzeros has L = reg * pull[mode] * 0^reg_power, with 0^0 = 1. It becomes 0 if L c = 0.
  *
  * Overstep: a row with a unique solution x becomes x + overstep (x - old), where old is the row
- * before. This is over-relaxation by 1 + overstep. A nonnegative row stops where its entry is 0.
+ * before. This is over-relaxation by 1 + overstep.
  *
  * Nonnegative: the minimum of the same objective over a >= 0 (b is free), by coordinate descent
  * from the old row. It ends after 20 passes, or after the first pass that leaves a residual of 1e-4
@@ -64,6 +64,10 @@ typedef struct amped_row_history {
   const double *keep;
 } amped_row_history;
 
+/* Below this penalty `reg`, sums of floats are too inexact, because only small pivots show whether
+ * a row is unique: sums are in double. */
+#define AMPED_ROW_FIT_LEAST_REG 1e-6
+
 typedef struct amped_row_fit {
   bool biased;
   bool nonnegative;
@@ -71,7 +75,8 @@ typedef struct amped_row_fit {
   double reg;                   /* at least 0 */
   double reg_power;             /* 0 to 1 */
   double reg_bias;              /* at least 0 */
-  double overstep;              /* 0 to 1, without 1; above 0 only in block fits of one column */
+  double overstep;              /* 0 to 1, without 1; above 0 only in block fits of one column,
+                                   never with nonnegative */
   double pull[AMPED_MAX_ORDER]; /* multiplier of reg for each mode, above 0 */
   double prior[AMPED_MAX_ORDER];
   /* A of implicit fits; 0: observed nonzeros only. Never with biases or weights; mean 0, scale

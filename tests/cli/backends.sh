@@ -397,7 +397,13 @@ completion() {
   agree $exact $fit --rank=4 --holdout=0 --weights=counts.tns
   agree $exact $fit --rank=4 --holdout=0 --weights=counts.tns --method=ccd
   agree $exact complete seen.tns --iters=3 --tol=0 --precision=double -q --overwrite --reg=0.01 --rank=3 --nonnegative \
-    --bias=none --holdout=0 --weights=counts.tns --method=ccd
+    --holdout=0 --weights=counts.tns --method=ccd
+  agree $exact complete seen.tns --iters=2 --tol=0 --precision=double -q --overwrite --reg=0.01 --rank=3 --nonnegative \
+    --bias=none --method=ccd
+  # Without a penalty, sums of floats hide which rows are unique.
+  agree_in_json objective 1e-4 complete seen.tns --iters=3 --tol=0 -q --reg=0 --reg-bias=0 --rank=3 --holdout=0 --method=ccd --nowrite
+  agree_in_json objective 1e-4 complete seen.tns --iters=3 --tol=0 -q --reg=0 --reg-bias=0 --rank=3 --holdout=0 --method=ccd \
+    --weights=counts.tns --nowrite
   agree $rough $float --rank=20 --holdout=0 --weights=counts.tns --method=ccd
   agree $exact complete counts.tns --implicit=10 --iters=3 --tol=0 --precision=double -q --overwrite --reg=1 --rank=4
   # Ranks share the rows of an index with most entries.

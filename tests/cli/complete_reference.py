@@ -22,7 +22,7 @@ import numpy as np
 from counter_random import held
 
 def solve(mode, block, factors, biases, index, y, w, o):
-    """New columns of a mode's rows, and new biases. A single column of several is over-relaxed by 1.6."""
+    """New columns of a mode's rows, and new biases. One column of several is over-relaxed: 1.6 times its step."""
     order, R = len(factors), block.stop - block.start
     p = np.ones((len(y), R))
     rest = np.ones((len(y), factors[0].shape[1]))

@@ -183,21 +183,11 @@ static double penalty_on(const amped_row_penalty *p, const double *row) {
   return sum;
 }
 
-/* Overstep the solution in d->row, of one column (row_fit.h). */
+/* Overstep the solution in d->row (row_fit.h). */
 static void overstep_row(const amped_row_job *j, amped_row_workspace *d, uint64_t row) {
-  const void *old = place_of(j, row);
-  const double entry = amped_value_get(old, j->m.value_type, 0);
-  const double solution = d->row[0];
-  double overstep = j->fit->overstep;
-  if (!(overstep > 0.0))
-    return;
-  d->row[0] += overstep * (solution - entry);
-  if (j->fit->nonnegative && d->row[0] < 0.0) {
-    overstep = solution / (entry - solution);
-    d->row[0] = 0.0;
-  }
-  if (j->fit->biased)
-    d->row[1] += overstep * (d->row[1] - amped_value_get(old, j->m.value_type, 1));
+  for (uint64_t c = 0; c < columns_of(j) && j->fit->overstep > 0.0; c++)
+    d->row[c] +=
+        j->fit->overstep * (d->row[c] - amped_value_get(place_of(j, row), j->m.value_type, c));
 }
 
 /* Store d->row and add its penalty and count to sums; the caller adds its squares. A row that is
@@ -347,10 +337,9 @@ static double *out_of(const amped_row_job *j, uint64_t row) {
          (row - j->first) * amped_equation_length((int)j->source.components, j->fit->biased);
 }
 
-/* True if sums must be in double from the start. Without a penalty, only the smallest pivots show
- * whether a row is unique, and rounding of float sums would hide them. */
+/* True if sums must be in double from the start. */
 static bool is_wide(const amped_row_job *j) {
-  return !(j->fit->reg > 0.0);
+  return !(j->fit->reg >= AMPED_ROW_FIT_LEAST_REG);
 }
 
 /* Finish a row whose nonzeros all have weight 0. With a history it stays as it is. */

@@ -8,7 +8,8 @@
 #include "factor/row_reduce.h"
 #include "solver/complete/complete_als.h"
 
-/* CCD++ is over-relaxed: an entry oversteps its solution by this share of its step
+/* CCD++ is over-relaxed: an entry oversteps its solution by this share of its step, except in
+ * nonnegative modes
  * (docs/decisions/050-columns-beside-the-factors.md). */
 #define OVERSTEP 0.6
 
@@ -53,7 +54,6 @@ static amped_status sweep(void *self, const amped_row_fit *fit, const amped_comp
   if (b->als != NULL)
     return amped_complete_als.sweep(b->als, fit, modes, sums, times);
   b->problem = *fit;
-  b->problem.overstep = b->width == 1 ? OVERSTEP : 0.0;
   b->solve_sec = 0.0;
   for (int first = 0; first < b->components; first += b->width) {
     const int left = b->components - first;
@@ -61,6 +61,7 @@ static amped_status sweep(void *self, const amped_row_fit *fit, const amped_comp
     for (int k = 0; k < modes->count; k++) {
       b->sums = (amped_row_fit_sums){.count = 0};
       b->problem.nonnegative = (modes->nonnegative >> modes->order[k] & 1) != 0;
+      b->problem.overstep = b->width == 1 && !b->problem.nonnegative ? OVERSTEP : 0.0;
       b->own = amped_mode_update(&b->columns, modes->order[k], b->own, &update, times);
       penalty += b->sums.penalty;
       unsure += (double)b->sums.unsure;
