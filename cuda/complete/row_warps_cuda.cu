@@ -48,8 +48,8 @@ constexpr row_width widths[] = {
 
 bool amped_row_warps_cuda_can(const amped_row_kernel_cuda_args *a) {
   return a->value_type == AMPED_F32 && a->index_type == AMPED_U32 &&
-         a->components <= AMPED_WIDE_COMPONENTS && a->fit->reg > 0.0 && !(a->fit->overstep > 0.0) &&
-         (!a->fit->nonnegative || a->fit->absorb);
+         a->components <= AMPED_WIDE_COMPONENTS && a->fit->reg >= AMPED_ROW_FIT_LEAST_REG &&
+         !(a->fit->overstep > 0.0) && (!a->fit->nonnegative || a->fit->absorb);
 }
 
 amped_status amped_row_warps_cuda(const amped_row_kernel_cuda_args *a) {
