@@ -9,8 +9,7 @@
 #include "solver/complete/complete_als.h"
 
 /* CCD++ is over-relaxed: an entry oversteps its solution by this share of its step, except in
- * nonnegative modes
- * (docs/decisions/050-columns-beside-the-factors.md). */
+ * nonnegative modes (docs/decisions/050-columns-beside-the-factors.md). */
 #define OVERSTEP 0.6
 
 typedef struct blocks {

@@ -394,7 +394,8 @@ typedef struct ranking {
   double *scores;   /* [threads][ENTRIES][ROWS] model values of a block, to rounding */
   uint64_t threads;
   uint64_t *above; /* [count] indices as high or higher among this rank's rows, without trained
-                      ones; of an entry that is not open, AMPED_RANK_TOP or more */
+                      ones; of an entry that is not open at least AMPED_RANK_TOP more than all
+                      its pairs */
 } ranking;
 
 static amped_buffers ranking_buffers(ranking *r) {
